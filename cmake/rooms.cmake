@@ -1,0 +1,36 @@
+# One CMake target per folder of src/ ("room"). A room sees the public headers, its own headers and those of
+# the rooms it names after USES, and nothing else: an include against the direction of the data flow does not
+# compile. docs/architecture.md draws the plan.
+
+add_library(rpinn_flags INTERFACE)
+target_compile_options(rpinn_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral -Wdouble-promotion
+  $<$<BOOL:${RPINN_WERROR}>:-Werror>
+  # The same expression must give the same bits under every compiler: no contraction behind our back. Kernels
+  # that want fused multiply-adds write them out.
+  -ffp-contract=off)
+if(RPINN_SANITIZE)
+  target_compile_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE} -fno-sanitize-recover=all
+                                               -fno-omit-frame-pointer -g)
+  target_link_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE})
+endif()
+
+# rpinn_room(NAME SOURCES a.c b.c [USES base problem ...] [LINKS target ...])
+function(rpinn_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;LINKS" ${ARGN})
+  set(target rpinn_${name})
+  add_library(${target} OBJECT ${ROOM_SOURCES})
+  set_property(TARGET ${target} PROPERTY RPINN_ROOM_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
+                                               ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(used ${ROOM_USES})
+    get_property(dir TARGET rpinn_${used} PROPERTY RPINN_ROOM_DIR)
+    target_include_directories(${target} PRIVATE ${dir})
+  endforeach()
+  target_compile_definitions(${target} PRIVATE RPINN_BUILDING_LIBRARY _POSIX_C_SOURCE=200809L)
+  target_link_libraries(${target} PRIVATE rpinn_flags ${ROOM_LINKS})
+  set_property(GLOBAL APPEND PROPERTY RPINN_ROOMS ${target})
+  set_property(GLOBAL APPEND PROPERTY RPINN_ROOM_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
+  set_property(GLOBAL APPEND PROPERTY RPINN_ROOM_LINKS ${ROOM_LINKS})
+endfunction()

@@ -1,0 +1,99 @@
+/* What a method sees of a problem. No method knows a PDE and no PDE knows a method: optimisers and samplers
+ * take one of three abstract targets, so that they run as well on Rosenbrock's function as on a PINN.
+ *
+ *   objective       value f(theta) and gradient
+ *   log density     log p(theta) up to a constant, and gradient
+ *   least squares   whitened rows r(theta) with Jacobian J, and a Gaussian prior as diagonal rows:
+ *
+ *       E(theta) = 1/2 |r(theta) - xi_r|^2 + 1/2 |P (theta - mu) - xi_p|^2,   P = diag(prior_root)
+ *
+ * with the offsets xi = (xi_r, xi_p): zero for MAP, ensembles, NUTS and SVGD; standard normal for rPINN.
+ *
+ * All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the target.
+ * A value that is not finite is reported as such (the status stays RPINN_OK): it is for the method to step back. */
+#ifndef RPINN_TARGET_H
+#define RPINN_TARGET_H
+
+#include "rpinn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Adam's state and rule, advanced in place:
+ *   rate_t = learning_rate * decay_rate^(t / decay_steps),  t = 0, 1, … the iterations already done
+ *   m = beta1 m + (1-beta1) g,  v = beta2 v + (1-beta2) g^2
+ *   theta -= rate_t * (m / (1-beta1^(t+1))) / (sqrt(v / (1-beta2^(t+1))) + epsilon)  */
+typedef struct RpinnAdamRule {
+  double learning_rate, decay_rate, decay_steps;
+  double beta1, beta2, epsilon;
+} RpinnAdamRule;
+
+typedef struct RpinnAdamState {
+  double *theta; /* [num_parameters] */
+  double *m;     /* [num_parameters] */
+  double *v;     /* [num_parameters] */
+  size_t t;      /* iterations done */
+} RpinnAdamState;
+
+typedef struct RpinnObjective {
+  size_t num_parameters;
+  void *data;
+  /* Required. gradient [num_parameters] may be NULL. */
+  RpinnStatus (*evaluate)(void *data, const double *theta, double *value, double *gradient);
+  /* Optional: num_steps iterations of Adam; *value is the value at the theta where the last gradient was taken
+   * (not at the new theta). NULL: composed from evaluate. */
+  RpinnStatus (*adam_advance)(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
+                              double *value);
+} RpinnObjective;
+
+typedef struct RpinnLogDensity {
+  size_t num_parameters;
+  void *data;
+  /* Required. gradient [num_parameters] may be NULL. */
+  RpinnStatus (*evaluate)(void *data, const double *theta, double *log_density, double *gradient);
+} RpinnLogDensity;
+
+typedef struct RpinnLeastSquares {
+  size_t num_parameters;    /* N */
+  size_t num_rows;          /* M: data, residual and boundary rows */
+  const double *prior_root; /* [N]: 1/s per parameter, 0 where there is no prior; NULL: no prior at all */
+  const double *prior_mean; /* [N]; NULL: zero */
+  void *data;
+  /* Required: rows [M]. */
+  RpinnStatus (*residuals)(void *data, const double *theta, double *rows);
+  /* Required: rows [M] and the dense Jacobian [M][N], row-major. */
+  RpinnStatus (*jacobian)(void *data, const double *theta, double *rows, double *jacobian);
+  /* Optional, NULL: composed from the dense Jacobian by rpinn_least_squares_*.
+   * product = J direction [M];  product = J^T weights [N];
+   * gram [M][M] = J diag(scale) J^T with scale [N], or J J^T when scale is NULL; also fills rows [M]. */
+  RpinnStatus (*jacobian_times)(void *data, const double *theta, const double *direction, double *product);
+  RpinnStatus (*transposed_times)(void *data, const double *theta, const double *weights, double *product);
+  RpinnStatus (*gram)(void *data, const double *theta, const double *scale, double *rows, double *gram);
+} RpinnLeastSquares;
+
+/* The products above for any least-squares target: its own function, or the dense Jacobian where it has none
+ * (that form allocates M*N doubles for the call). */
+RPINN_API RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem, const double *theta,
+                                                         const double *direction, double *product);
+RPINN_API RpinnStatus rpinn_least_squares_transposed_times(const RpinnLeastSquares *problem,
+                                                           const double *theta, const double *weights,
+                                                           double *product);
+RPINN_API RpinnStatus rpinn_least_squares_gram(const RpinnLeastSquares *problem, const double *theta,
+                                               const double *scale, double *rows, double *gram);
+
+/* The energy of a least-squares target as an objective: E with the offsets [M+N] (rows, then prior rows), or
+ * without when offsets is NULL. Borrows problem and offsets until destroyed. NULL when out of memory. */
+typedef struct RpinnEnergyObjective RpinnEnergyObjective;
+RPINN_API RpinnEnergyObjective *rpinn_energy_objective_create(const RpinnLeastSquares *problem,
+                                                              const double *offsets);
+RPINN_API void rpinn_energy_objective_destroy(RpinnEnergyObjective *energy);
+RPINN_API RpinnObjective rpinn_energy_objective(RpinnEnergyObjective *energy);
+
+/* log p = -f of an objective, sharing its data. The objective must stay where it is. */
+RPINN_API RpinnLogDensity rpinn_log_density_of_objective(RpinnObjective *objective);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

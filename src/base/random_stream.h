@@ -1,0 +1,38 @@
+/* Counter-based random streams (Philox 4x32-10). A stream is named by (seed, purpose, member, part): member k draws
+ * the same numbers whichever thread, rank or resumed run computes it, and however many members there are. */
+#ifndef RPINN_BASE_RANDOM_STREAM_H
+#define RPINN_BASE_RANDOM_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The numbers are part of the file format of every run: add at the end, never renumber. */
+typedef enum RpinnPurpose {
+  RPINN_PURPOSE_POINTS = 1,  /* where residuals are evaluated; part: term */
+  RPINN_PURPOSE_NOISE = 2,   /* noise of synthetic data; part: term */
+  RPINN_PURPOSE_FROZEN = 3,  /* hidden layers of networks with trainable: output; part: field */
+  RPINN_PURPOSE_START = 4,   /* starting points of members */
+  RPINN_PURPOSE_OFFSETS = 5, /* offsets of rPINN members */
+  RPINN_PURPOSE_CHECK = 6    /* directions and points of derivative checks */
+} RpinnPurpose;
+
+typedef struct RpinnStream {
+  uint32_t key[2], counter[4]; /* counter[0] counts blocks, the rest names the stream */
+  uint32_t words[4];
+  unsigned num_words;   /* unused ones left in words */
+  double spare_normal;  /* Box-Muller makes two at a time */
+  int has_spare_normal;
+} RpinnStream;
+
+RpinnStream rpinn_stream(uint64_t seed, RpinnPurpose purpose, uint64_t member, uint32_t part);
+uint32_t rpinn_stream_word(RpinnStream *stream);
+/* In the open interval (0, 1), 52 random bits. */
+double rpinn_stream_uniform(RpinnStream *stream);
+double rpinn_stream_normal(RpinnStream *stream);
+void rpinn_stream_normals(RpinnStream *stream, size_t count, double *values);
+/* 0 … bound-1 without bias; bound > 0. */
+uint64_t rpinn_stream_below(RpinnStream *stream, uint64_t bound);
+/* A random order of 0 … count-1. */
+void rpinn_stream_permutation(RpinnStream *stream, size_t count, size_t *order);
+
+#endif
