@@ -225,17 +225,17 @@ static RpinnStatus read_next(Reader *reader, size_t depth, RpinnYaml **node);
 
 /* The items from the stack to the arena. A mapping's children alternate: key, value, key, value … */
 static RpinnStatus close_collection(Reader *reader, RpinnYaml *node, size_t first_child) {
-  RpinnYaml **children = reader->pending + first_child;
   size_t num_children = reader->num_pending - first_child;
   size_t stride = node->kind == RPINN_YAML_MAPPING ? 2 : 1;
   node->count = num_children / stride;
   node->items = RPINN_ARENA_NEW(reader->arena, RpinnYaml *, node->count);
   if (!node->items) return rpinn_fail_memory(reader->context);
-  for (size_t i = 0; i < node->count; i++) node->items[i] = children[i * stride + stride - 1];
+  for (size_t i = 0; i < node->count; i++)
+    node->items[i] = reader->pending[first_child + i * stride + stride - 1];
   if (node->kind == RPINN_YAML_MAPPING) {
     node->keys = RPINN_ARENA_NEW(reader->arena, RpinnYaml *, node->count);
     if (!node->keys) return rpinn_fail_memory(reader->context);
-    for (size_t i = 0; i < node->count; i++) node->keys[i] = children[i * stride];
+    for (size_t i = 0; i < node->count; i++) node->keys[i] = reader->pending[first_child + i * stride];
     RPINN_TRY(refuse_repeated_keys(reader, node));
   }
   reader->num_pending = first_child;
