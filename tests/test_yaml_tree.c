@@ -90,6 +90,8 @@ static void blocks_and_absent_values(void **state) {
   assert_int_equal(rpinn_yaml_get(root, "d")->kind, RPINN_YAML_MAPPING);
   assert_int_equal(rpinn_yaml_get(root, "d")->count, 0);
   assert_int_equal(rpinn_yaml_get(root, "e")->kind, RPINN_YAML_SEQUENCE);
+  root = parse(*state, "a: 1\nb:"); /* an absent value stands where the text ends */
+  check_place(rpinn_yaml_get(root, "b"), 2, 3);
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_SCALAR), "a value");
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_SEQUENCE), "a list");
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_MAPPING), "a mapping");
