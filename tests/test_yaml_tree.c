@@ -215,7 +215,7 @@ static void depth_is_limited(void **state) {
   assert_int_equal(error->column, LEVELS + 1);
 }
 
-/* Both the number of bytes and the number of values are bounded, and neither takes long to find out. */
+/* Judged before a byte is parsed. */
 static void size_is_limited(void **state) {
   Fixture *fixture = *state;
   size_t length = ((size_t)RPINN_YAML_MAX_MEBIBYTES << 20) + 1;
