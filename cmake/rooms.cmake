@@ -12,7 +12,16 @@ target_compile_options(rpinn_flags INTERFACE
   # The same expression must give the same bits under every compiler: no contraction behind our back. Kernels
   # that want fused multiply-adds write them out.
   -ffp-contract=off)
-if(RPINN_SANITIZE)
+if(RPINN_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "RPINN_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  # Every room tells libFuzzer which branches an input takes; tests/fuzz links libFuzzer itself.
+  set(fuzz_sanitizers -fsanitize=fuzzer-no-link,address,undefined)
+  target_compile_options(rpinn_flags INTERFACE ${fuzz_sanitizers} -fno-sanitize-recover=all
+                                               -fno-omit-frame-pointer -g)
+  target_link_options(rpinn_flags INTERFACE ${fuzz_sanitizers})
+elseif(RPINN_SANITIZE)
   target_compile_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE} -fno-sanitize-recover=all
                                                -fno-omit-frame-pointer -g)
   target_link_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE})

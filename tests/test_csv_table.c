@@ -193,6 +193,15 @@ static void impossible_sizes_cost_nothing(void **state) {
   assert_string_equal(rpinn_context_error(fixture->context)->message,
                       "found 1 column, expected 100000 as in line 1");
   free(text);
+  length = RPINN_CSV_MAX_COLUMNS;
+  text = malloc(length);
+  assert_non_null(text);
+  memset(text, ',', length);
+  assert_int_equal(rpinn_csv_parse(fixture->context, fixture->arena, "a.csv", text, length, &table),
+                   RPINN_ERROR_INPUT);
+  assert_string_equal(rpinn_context_error(fixture->context)->message,
+                      "found 1048577 columns, expected at most 1048576");
+  free(text);
 }
 
 static void files_are_read_or_refused(void **state) {

@@ -90,6 +90,8 @@ static void blocks_and_absent_values(void **state) {
   assert_int_equal(rpinn_yaml_get(root, "d")->kind, RPINN_YAML_MAPPING);
   assert_int_equal(rpinn_yaml_get(root, "d")->count, 0);
   assert_int_equal(rpinn_yaml_get(root, "e")->kind, RPINN_YAML_SEQUENCE);
+  root = parse(*state, "a: 1\nb:"); /* an absent value stands where the text ends */
+  check_place(rpinn_yaml_get(root, "b"), 2, 3);
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_SCALAR), "a value");
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_SEQUENCE), "a list");
   assert_string_equal(rpinn_yaml_kind_name(RPINN_YAML_MAPPING), "a mapping");
@@ -213,7 +215,7 @@ static void depth_is_limited(void **state) {
   assert_int_equal(error->column, LEVELS + 1);
 }
 
-/* Both the number of bytes and the number of values are bounded, and neither takes long to find out. */
+/* Judged before a byte is parsed. */
 static void size_is_limited(void **state) {
   Fixture *fixture = *state;
   size_t length = ((size_t)RPINN_YAML_MAX_MEBIBYTES << 20) + 1;

@@ -156,6 +156,9 @@ static RpinnStatus read_header(const Reader *reader, RpinnArena *arena, RpinnCsv
   size_t column;
   RPINN_TRY(count_cells(reader, line, SIZE_MAX, &table->num_columns, &column));
   table->header = place_in(reader, line, line->begin);
+  if (table->num_columns > RPINN_CSV_MAX_COLUMNS)
+    return rpinn_fail_at(reader->context, table->header, "found %zu columns, expected at most %d",
+                         table->num_columns, (int)RPINN_CSV_MAX_COLUMNS);
   table->names = RPINN_ARENA_NEW(arena, const char *, table->num_columns);
   size_t *columns = RPINN_ARENA_NEW(arena, size_t, table->num_columns);
   if (!table->names || !columns) return rpinn_fail_memory(reader->context);

@@ -11,7 +11,7 @@
 #include "arena.h"
 #include "context.h"
 
-enum { RPINN_CSV_MAX_MEBIBYTES = 1024 };
+enum { RPINN_CSV_MAX_MEBIBYTES = 1024, RPINN_CSV_MAX_COLUMNS = 1 << 20 };
 
 typedef struct RpinnCsvTable {
   const char *file;

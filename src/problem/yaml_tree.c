@@ -27,7 +27,8 @@ typedef struct Reader {
   size_t length;
   yaml_parser_t parser;
   Cursor here, line_start;
-  RpinnYaml **pending; /* children of the open collections */
+  size_t last_line_start; /* offset; equals length when the file ends with a line end */
+  RpinnYaml **pending;    /* children of the open collections */
   size_t num_pending, pending_capacity, num_nodes;
 } Reader;
 
@@ -51,8 +52,12 @@ static size_t move_cursor(const Reader *reader, Cursor *cursor, size_t index) {
   return cursor->offset;
 }
 
+/* libyaml ends a file whose last line has no line end on a line of its own, which nobody can see: stay where
+ * the text ends. */
 static RpinnPlace place_of(Reader *reader, yaml_mark_t mark) {
   size_t offset = move_cursor(reader, &reader->here, mark.index);
+  if (offset == reader->length && mark.column == 0 && reader->last_line_start < reader->length)
+    return (RpinnPlace){reader->file, mark.line, offset - reader->last_line_start + 1};
   size_t line_start = move_cursor(reader, &reader->line_start, mark.index - mark.column);
   return (RpinnPlace){reader->file, mark.line + 1, offset - line_start + 1};
 }
@@ -64,6 +69,11 @@ static RpinnPlace place_of_offset(const Reader *reader, size_t offset) {
     if (reader->bytes[i] == '\n') place = (RpinnPlace){reader->file, place.line + 1, 1};
   }
   return place;
+}
+
+static size_t find_last_line(const char *bytes, size_t length) {
+  while (length > 0 && bytes[length - 1] != '\n' && bytes[length - 1] != '\r') length--;
+  return length;
 }
 
 /* ---- Bad YAML, in our words ---- */
@@ -121,10 +131,7 @@ static const struct {
 
 static RpinnStatus fail_syntax(Reader *reader) {
   const yaml_parser_t *parser = &reader->parser;
-  /* At the end of the file libyaml moves on to a line that need not exist. */
-  bool at_end = move_cursor(reader, &reader->here, parser->problem_mark.index) == reader->length;
-  RpinnPlace place =
-      at_end ? place_of_offset(reader, reader->length) : place_of(reader, parser->problem_mark);
+  RpinnPlace place = place_of(reader, parser->problem_mark);
   char found[FOUND_TEXT];
   describe_found(reader, parser->problem_mark, found);
   for (size_t i = 0; i < sizeof rewordings / sizeof rewordings[0]; i++) {
@@ -304,8 +311,8 @@ static RpinnStatus step_over(Reader *reader, RpinnPlace *place, bool *at_end) {
 
 /* Events: stream start, document start, nodes, document end, stream end. */
 static RpinnStatus read_document(Reader *reader, RpinnYaml **root) {
-  RpinnPlace place;
-  bool at_end;
+  RpinnPlace place = {0};
+  bool at_end = false;
   RPINN_TRY(step_over(reader, &place, &at_end));
   RPINN_TRY(step_over(reader, &place, &at_end));
   if (!at_end) RPINN_TRY(read_next(reader, 1, root));
@@ -327,6 +334,7 @@ RpinnStatus rpinn_yaml_parse(RpinnContext *context, RpinnArena *arena, const cha
     length -= 3;
   }
   Reader reader = {.context = context, .arena = arena, .bytes = bytes, .length = length};
+  reader.last_line_start = find_last_line(bytes, length);
   reader.file = rpinn_arena_copy_text(arena, file, strlen(file));
   if (!reader.file || !yaml_parser_initialize(&reader.parser)) return rpinn_fail_memory(context);
   yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
