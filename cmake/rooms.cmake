@@ -6,7 +6,8 @@ add_library(rpinn_flags INTERFACE)
 target_compile_options(rpinn_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
   -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral
-  $<$<C_COMPILER_ID:GNU>:-Wdouble-promotion> # clang means INFINITY and NAN as well, which are floats
+  # clang means INFINITY and NAN as well, which are floats, and dislikes enum constants as sizes in formulas.
+  $<IF:$<C_COMPILER_ID:GNU>,-Wdouble-promotion,-Wno-enum-float-conversion>
   $<$<BOOL:${RPINN_WERROR}>:-Werror>
   # The same expression must give the same bits under every compiler: no contraction behind our back. Kernels
   # that want fused multiply-adds write them out.
