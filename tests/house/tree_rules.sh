@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How the tree is laid out: unique file names, no rag-bag names, foreign libraries only in their corners.
+# How the tree is laid out: unique file names, no rag-bag names, foreign libraries only in their corners, guides that
+# name files which exist.
 # Usage: tree_rules.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
@@ -28,5 +29,12 @@ corner NetCDF 'netcdf' src/io
 corner SQLite 'sqlite3' src/io
 mpi=$(including 'mpi\.h')
 if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes MPI:" "$mpi"; fi
+
+# Guides write files of the tree as `folder/…/name.extension`.
+# shellcheck disable=SC2016 # the quotes are theirs
+for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs)/[a-zA-Z0-9_./-]+\.[a-z]+`' \
+  ./*.md docs/*.md | tr -d '`' | sort -u); do
+  if [[ $file != *NAME* && ! -e $file ]]; then complain "a guide names a file that is not there:" "$file"; fi
+done
 
 exit $failed

@@ -26,7 +26,7 @@ LD_LIBRARY_PATH=$libdir "$work/outside"
 
 if [[ -e $work/prefix/bin/rpinn ]]; then
   echo "the installed command line:"
-  "$work/prefix/bin/rpinn" --version
+  "$work/prefix/bin/rpinn" list
 fi
 
 echo "soname:"
