@@ -1,4 +1,5 @@
-/* Problems: a YAML file becomes coordinates, fields, quantities and terms. docs/problem-files.md is the manual. */
+/* Problems: a YAML file becomes coordinates, fields, quantities and terms. docs/problem-files.md is the
+ * manual. */
 #ifndef RPINN_PROBLEM_H
 #define RPINN_PROBLEM_H
 
@@ -15,8 +16,8 @@ typedef struct RpinnProblem RpinnProblem;
 typedef struct RpinnOverride {
   const char *name;
   const char *value;
-  const char *origin;  /* shown in messages in place of a file name: "--set", "--seed" */
-  bool setting_only;   /* from a flag of its own: never a constant of that name */
+  const char *origin; /* shown in messages in place of a file name: "--set", "--seed" */
+  bool setting_only;  /* from a flag of its own: never a constant of that name */
 } RpinnOverride;
 
 /* All pointers are borrowed for the call; NULL and 0 mean "nothing". */

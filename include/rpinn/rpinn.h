@@ -1,9 +1,13 @@
-/* The whole public interface. Each header stands alone, so a program may include just the stage it uses. */
+/* All of the public API. */
 #ifndef RPINN_RPINN_H
 #define RPINN_RPINN_H
 
+#include "rpinn/check.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"
+#include "rpinn/posterior.h"
+#include "rpinn/problem.h"
+#include "rpinn/settings.h"
 #include "rpinn/status.h"
 #include "rpinn/target.h"
 #include "rpinn/version.h"

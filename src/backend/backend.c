@@ -15,14 +15,17 @@ const RpinnBackendOperations *rpinn_backend_find(const char *name) {
   return NULL;
 }
 
-static size_t member_row(const RpinnMemberBatch *batch, size_t k) { return batch->members ? batch->members[k] : k; }
+static size_t member_row(const RpinnMemberBatch *batch, size_t k) {
+  return batch->members ? batch->members[k] : k;
+}
 
 const double *rpinn_batch_parameters(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k) {
   return batch->parameters + member_row(batch, k) * model->num_parameters;
 }
 
 const double *rpinn_batch_offsets(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k) {
-  return batch->offsets ? batch->offsets + member_row(batch, k) * (model->num_rows + model->num_parameters) : NULL;
+  return batch->offsets ? batch->offsets + member_row(batch, k) * (model->num_rows + model->num_parameters)
+                        : NULL;
 }
 
 double rpinn_model_prior_energy(const RpinnEnergyModel *model, const double *theta, const double *offsets,

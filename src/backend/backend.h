@@ -1,5 +1,6 @@
-/* Backends: what computes energies. A backend is a table of functions of coarse grain over members (a member is one
- * parameter vector), chosen at run time by name. `plain` is the oracle; every other one is compared with it.
+/* Backends: what computes energies. A backend is a table of functions of coarse grain over members (a member
+ * is one parameter vector), chosen at run time by name. `plain` is the oracle; every other one is compared
+ * with it.
  *
  * The energy of a member, with whitened rows r and offsets xi (NULL: none):
  *
@@ -7,8 +8,9 @@
  *   prior row j  p = (theta_j - mean_j) * root_j - xi_(M+j)      for root_j > 0
  *   E            = 1/2 sum r^2 + 1/2 sum p^2
  *
- * A member's bits never depend on its batch, its thread or the number of members. Energies accumulate in double. All
- * vectors at this interface are double; a float backend converts, which is exact for what it produced itself. */
+ * A member's bits never depend on its batch, its thread or the number of members. Energies accumulate in
+ * double. All vectors at this interface are double; a float backend converts, which is exact for what it
+ * produced itself. */
 #ifndef RPINN_BACKEND_BACKEND_H
 #define RPINN_BACKEND_BACKEND_H
 
@@ -41,8 +43,8 @@ typedef struct RpinnEnergyModel {
   const double *prior_mean; /* [N] */
 } RpinnEnergyModel;
 
-/* Some members of a set: member k of the batch has parameters + members[k] * N and offsets + members[k] * (M + N).
- * Results are written in batch order. */
+/* Some members of a set: member k of the batch has parameters + members[k] * N and offsets + members[k] * (M
+ * + N). Results are written in batch order. */
 typedef struct RpinnMemberBatch {
   size_t num_members;
   const size_t *members;    /* [num_members]; NULL: 0, 1, … */
@@ -72,24 +74,27 @@ typedef struct RpinnBackendOperations {
   /* ---- required ---- */
   RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnBackend **backend);
   void (*destroy)(RpinnBackend *backend);
-  /* energies [num_members]; gradients [num_members][N] and term_energies [num_members][num_terms + 1] (the prior comes
-   * last) may be NULL. */
-  RpinnStatus (*energies)(RpinnBackend *backend, const RpinnMemberBatch *batch, double *energies, double *gradients,
-                          double *term_energies);
+  /* energies [num_members]; gradients [num_members][N] and term_energies [num_members][num_terms + 1] (the
+   * prior comes last) may be NULL. */
+  RpinnStatus (*energies)(RpinnBackend *backend, const RpinnMemberBatch *batch, double *energies,
+                          double *gradients, double *term_energies);
   /* values [num_members][num_programs][num_points] */
-  RpinnStatus (*evaluate)(RpinnBackend *backend, const RpinnMemberBatch *batch, const RpinnEvaluation *evaluation,
-                          double *values);
+  RpinnStatus (*evaluate)(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                          const RpinnEvaluation *evaluation, double *values);
   /* rows [M] without offsets, for one member; jacobian [M][N] may be NULL. */
   RpinnStatus (*residuals)(RpinnBackend *backend, const double *theta, double *rows, double *jacobian);
 
   /* ---- optional: NULL is composed from the above by rpinn_backend_* ---- */
   /* product [M] = J direction; product [N] = J^T weights. */
-  RpinnStatus (*jacobian_times)(RpinnBackend *backend, const double *theta, const double *direction, double *product);
-  RpinnStatus (*transposed_times)(RpinnBackend *backend, const double *theta, const double *weights, double *product);
+  RpinnStatus (*jacobian_times)(RpinnBackend *backend, const double *theta, const double *direction,
+                                double *product);
+  RpinnStatus (*transposed_times)(RpinnBackend *backend, const double *theta, const double *weights,
+                                  double *product);
   /* rows [M] and gram [M][M] = J diag(scale) J^T (scale NULL: identity). */
-  RpinnStatus (*gram)(RpinnBackend *backend, const double *theta, const double *scale, double *rows, double *gram);
-  /* num_steps of Adam for every member of the batch (batch->parameters is not used); energies [num_members] where the
-   * last gradient was taken. */
+  RpinnStatus (*gram)(RpinnBackend *backend, const double *theta, const double *scale, double *rows,
+                      double *gram);
+  /* num_steps of Adam for every member of the batch (batch->parameters is not used); energies [num_members]
+   * where the last gradient was taken. */
   RpinnStatus (*adam_advance)(RpinnBackend *backend, const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
                               const RpinnAdamStates *states, size_t num_steps, double *energies);
 } RpinnBackendOperations;

@@ -18,21 +18,22 @@ typedef struct Builder {
 /* ---- tables of points and values ---- */
 
 /* Columns must be exactly: `first` (when not NULL), the coordinates, `last` (when not NULL). */
-static RpinnStatus check_columns(Builder *builder, const RpinnCsvTable *table, const char *first, bool coordinates,
-                                 const char *last) {
+static RpinnStatus check_columns(Builder *builder, const RpinnCsvTable *table, const char *first,
+                                 bool coordinates, const char *last) {
   const RpinnProblem *problem = builder->problem;
   const char *wanted[RPINN_MAX_COORDINATES + 2];
   size_t count = 0;
   if (first) wanted[count++] = first;
-  for (size_t i = 0; coordinates && i < problem->num_coordinates; i++) wanted[count++] = problem->coordinates[i].name;
+  for (size_t i = 0; coordinates && i < problem->num_coordinates; i++)
+    wanted[count++] = problem->coordinates[i].name;
   if (last) wanted[count++] = last;
   RpinnText list = {0};
   for (size_t i = 0; i < count; i++) rpinn_text_append(&list, "%s%s", i ? "," : "", wanted[i]);
   RpinnStatus status = RPINN_OK;
   for (size_t i = 0; i < count && status == RPINN_OK; i++)
     if (rpinn_csv_column(table, wanted[i]) < 0)
-      status = rpinn_fail_at(builder->context, table->header, "no column '%s'; expected the columns %s", wanted[i],
-                             list.bytes ? list.bytes : "?");
+      status = rpinn_fail_at(builder->context, table->header, "no column '%s'; expected the columns %s",
+                             wanted[i], list.bytes ? list.bytes : "?");
   for (size_t k = 0; k < table->num_columns && status == RPINN_OK; k++) {
     bool known = false;
     for (size_t i = 0; i < count; i++) known |= !strcmp(table->names[k], wanted[i]);
@@ -54,18 +55,19 @@ static RpinnStatus read_point(Builder *builder, const RpinnCsvTable *table, size
     RPINN_TRY(rpinn_csv_number(builder->context, table, row, column, &x[i]));
     if (x[i] < coordinate->low - tolerance || x[i] > coordinate->high + tolerance)
       return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
-                           "%s = %.10g is outside the domain; expected %.10g to %.10g", coordinate->name, x[i],
-                           coordinate->low, coordinate->high);
+                           "%s = %.10g is outside the domain; expected %.10g to %.10g", coordinate->name,
+                           x[i], coordinate->low, coordinate->high);
   }
   return RPINN_OK;
 }
 
 static RpinnStatus allocate_points(Builder *builder, size_t count, RpinnPointSet *points) {
   if (count > RPINN_MAX_POINTS)
-    return rpinn_fail(builder->context, RPINN_ERROR_INPUT, "%zu points in one term; expected at most %d", count,
-                      RPINN_MAX_POINTS);
+    return rpinn_fail(builder->context, RPINN_ERROR_INPUT, "%zu points in one term; expected at most %d",
+                      count, RPINN_MAX_POINTS);
   *points = (RpinnPointSet){
-      .count = count, .x = RPINN_ARENA_NEW(builder->data->arena, double, count *builder->problem->num_coordinates)};
+      .count = count,
+      .x = RPINN_ARENA_NEW(builder->data->arena, double, count * builder->problem->num_coordinates)};
   return points->x ? RPINN_OK : rpinn_fail_memory(builder->context);
 }
 
@@ -94,8 +96,9 @@ static RpinnStatus choose_cells(Builder *builder, const RpinnPointSpec *spec, Rp
     return RPINN_OK;
   }
   if (count > cells->count)
-    return rpinn_fail_at(builder->context, spec->place, "%zu cells are asked for and the truth has %zu; expected at most as many",
-                         count, cells->count);
+    return rpinn_fail_at(builder->context, spec->place,
+                         "%zu cells are asked for and the truth has %zu; expected at most as many", count,
+                         cells->count);
   RPINN_TRY(allocate_points(builder, count, points));
   points->cells = RPINN_ARENA_NEW(builder->data->arena, size_t, count);
   size_t *order = malloc(cells->count * sizeof *order);
@@ -106,13 +109,15 @@ static RpinnStatus choose_cells(Builder *builder, const RpinnPointSpec *spec, Rp
   rpinn_stream_permutation(stream, cells->count, order);
   for (size_t p = 0; p < count; p++) {
     points->cells[p] = order[p];
-    memcpy(points->x + p * num_coordinates, cells->x + order[p] * num_coordinates, num_coordinates * sizeof(double));
+    memcpy(points->x + p * num_coordinates, cells->x + order[p] * num_coordinates,
+           num_coordinates * sizeof(double));
   }
   free(order);
   return RPINN_OK;
 }
 
-static RpinnStatus make_points(Builder *builder, const RpinnPointSpec *spec, uint32_t part, RpinnPointSet *points) {
+static RpinnStatus make_points(Builder *builder, const RpinnPointSpec *spec, uint32_t part,
+                               RpinnPointSet *points) {
   RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_POINTS, 0, part);
   switch (spec->sampling) {
   case RPINN_POINTS_CELLS: return choose_cells(builder, spec, &stream, points);
@@ -121,7 +126,8 @@ static RpinnStatus make_points(Builder *builder, const RpinnPointSpec *spec, uin
     *points = builder->data->terms[spec->term].points; /* made before: see point_order */
     return RPINN_OK;
   default:
-    return rpinn_point_set_generate(builder->context, builder->data->arena, builder->problem, spec, &stream, points);
+    return rpinn_point_set_generate(builder->context, builder->data->arena, builder->problem, spec, &stream,
+                                    points);
   }
 }
 
@@ -137,13 +143,14 @@ static RpinnStatus take_from_all(Builder *builder, size_t index) {
   const RpinnTerm *term = &builder->problem->terms[index];
   const RpinnCsvTable *table = builder->all;
   RpinnTermData *data = &builder->data->terms[index];
-  size_t term_column = (size_t)rpinn_csv_column(table, "term"), value_column = (size_t)rpinn_csv_column(table, "value");
+  size_t term_column = (size_t)rpinn_csv_column(table, "term"),
+         value_column = (size_t)rpinn_csv_column(table, "value");
   size_t count = 0;
   for (size_t row = 0; row < table->num_rows; row++)
     count += !strcmp(table->text[row * table->num_columns + term_column], term->name);
   if (!count && !term->is_test)
-    return rpinn_fail_at(builder->context, table->header, "no rows for term '%s'; expected data for every fitted term",
-                         term->name);
+    return rpinn_fail_at(builder->context, table->header,
+                         "no rows for term '%s'; expected data for every fitted term", term->name);
   RPINN_TRY(allocate_points(builder, count, &data->points));
   RPINN_TRY(allocate_values(builder, data));
   data->from_file = true;
@@ -171,7 +178,8 @@ static RpinnStatus compare_points(Builder *builder, const RpinnTerm *term, const
       if (fabs(x[i] - expected) <= RPINN_DOMAIN_TOLERANCE * (coordinate->high - coordinate->low)) continue;
       size_t column = (size_t)rpinn_csv_column(table, coordinate->name);
       return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
-                           "%s = %.10g, but 'at' of term '%s' puts this point at %.10g; expected equal points, or leave out 'at'",
+                           "%s = %.10g, but 'at' of term '%s' puts this point at %.10g; expected equal "
+                           "points, or leave out 'at'",
                            coordinate->name, x[i], term->name, expected);
     }
   }
@@ -191,7 +199,8 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
   RPINN_TRY(check_columns(builder, table, NULL, with_points, "value"));
   if (own_points) RPINN_TRY(allocate_points(builder, table->num_rows, &data->points));
   if (table->num_rows != data->points.count)
-    return rpinn_fail_at(builder->context, table->header, "%zu rows of data, but 'at' of term '%s' has %zu points; expected as many",
+    return rpinn_fail_at(builder->context, table->header,
+                         "%zu rows of data, but 'at' of term '%s' has %zu points; expected as many",
                          table->num_rows, term->name, data->points.count);
   RPINN_TRY(allocate_values(builder, data));
   if (with_points && !own_points) RPINN_TRY(compare_points(builder, term, table, &data->points));
@@ -206,9 +215,10 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
 }
 
 static RpinnStatus fail_no_truth(Builder *builder, const RpinnTerm *term) {
-  return rpinn_fail_at(builder->context, term->data.place,
-                       "the truth of '%s' is not known; expected an entry in truth:, or measurements with --data",
-                       term->expect.text);
+  return rpinn_fail_at(
+      builder->context, term->data.place,
+      "the truth of '%s' is not known; expected an entry in truth:, or measurements with --data",
+      term->expect.text);
 }
 
 static RpinnStatus take_from_truth(Builder *builder, size_t index) {
@@ -223,8 +233,8 @@ static RpinnStatus take_from_truth(Builder *builder, size_t index) {
     data->missing = true;
     return RPINN_OK;
   }
-  return rpinn_truth_evaluate(builder->context, truth, expression, &data->points, term->expect.text, term->data.place,
-                              data->values);
+  return rpinn_truth_evaluate(builder->context, truth, expression, &data->points, term->expect.text,
+                              term->data.place, data->values);
 }
 
 static RpinnStatus take_from_expression(Builder *builder, size_t index) {
@@ -232,11 +242,13 @@ static RpinnStatus take_from_expression(Builder *builder, size_t index) {
   RpinnTermData *data = &builder->data->terms[index];
   for (size_t p = 0; p < data->points.count; p++) {
     RpinnExpressionInputs inputs = {.coordinates = data->points.x + p * builder->problem->num_coordinates};
-    if (rpinn_expression_evaluate(builder->problem->pool, term->data.expression, &inputs, &data->values[p]) != RPINN_OK)
+    if (rpinn_expression_evaluate(builder->problem->pool, term->data.expression, &inputs, &data->values[p]) !=
+        RPINN_OK)
       return rpinn_fail_memory(builder->context);
     if (!isfinite(data->values[p]))
-      return rpinn_fail_at(builder->context, term->data.place, "the data of term '%s' are %g at %s = %.10g; expected finite values",
-                           term->name, data->values[p], builder->problem->coordinates[0].name, inputs.coordinates[0]);
+      return rpinn_fail_at(builder->context, term->data.place,
+                           "the data of term '%s' are %g at %s = %.10g; expected finite values", term->name,
+                           data->values[p], builder->problem->coordinates[0].name, inputs.coordinates[0]);
   }
   return RPINN_OK;
 }
@@ -246,18 +258,21 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   RpinnTermData *data = &builder->data->terms[index];
   if (term->source == RPINN_DATA_CSV) return take_from_own(builder, index);
   RPINN_TRY(allocate_values(builder, data));
-  RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index) : take_from_expression(builder, index));
+  RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index)
+                                             : take_from_expression(builder, index));
   bool noisy = term->source == RPINN_DATA_TRUTH || term->perturb;
   if (data->missing || !noisy || !term->has_noise) return RPINN_OK;
   RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
-  for (size_t p = 0; p < data->points.count; p++) data->values[p] += term->noise * rpinn_stream_normal(&stream);
+  for (size_t p = 0; p < data->points.count; p++)
+    data->values[p] += term->noise * rpinn_stream_normal(&stream);
   return RPINN_OK;
 }
 
 /* ---- the whole ---- */
 
 static RpinnStatus read_all(Builder *builder) {
-  RPINN_TRY(rpinn_csv_read_file(builder->context, builder->data->arena, builder->problem->data_file, &builder->all));
+  RPINN_TRY(rpinn_csv_read_file(builder->context, builder->data->arena, builder->problem->data_file,
+                                &builder->all));
   const RpinnCsvTable *table = builder->all;
   RPINN_TRY(check_columns(builder, table, "term", true, "value"));
   size_t column = (size_t)rpinn_csv_column(table, "term");
@@ -271,8 +286,8 @@ static RpinnStatus read_all(Builder *builder) {
     if (known) continue;
     const char *near = rpinn_nearest_name(name, names, builder->problem->num_terms);
     return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
-                         "unknown term '%s'; expected a term of the problem%s%s%s", name, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'?" : "");
+                         "unknown term '%s'; expected a term of the problem%s%s%s", name,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   return RPINN_OK;
 }
@@ -285,7 +300,8 @@ static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   done[index] = 1;
   if (builder->all) return take_from_all(builder, index);
   if (term->at.sampling == RPINN_POINTS_SAME_AS) RPINN_TRY(make_term(builder, term->at.term, done));
-  if (term->at.sampling != RPINN_POINTS_OF_DATA) RPINN_TRY(make_points(builder, &term->at, (uint32_t)index, &data->points));
+  if (term->at.sampling != RPINN_POINTS_OF_DATA)
+    RPINN_TRY(make_points(builder, &term->at, (uint32_t)index, &data->points));
   return make_values(builder, index);
 }
 
@@ -302,8 +318,8 @@ static RpinnStatus make_predictions(Builder *builder) {
     if (!rpinn_truth_find(&data->truth, predicted->name, predicted->expression, &expression)) continue;
     data->predicted_truth[i] = RPINN_ARENA_NEW(data->arena, double, data->predict.count);
     if (!data->predicted_truth[i]) return rpinn_fail_memory(builder->context);
-    RPINN_TRY(rpinn_truth_evaluate(builder->context, &data->truth, expression, &data->predict, predicted->name,
-                                   predicted->place, data->predicted_truth[i]));
+    RPINN_TRY(rpinn_truth_evaluate(builder->context, &data->truth, expression, &data->predict,
+                                   predicted->name, predicted->place, data->predicted_truth[i]));
   }
   return RPINN_OK;
 }
@@ -331,7 +347,8 @@ RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, 
   }
   **data = (RpinnDataSet){.arena = arena, .problem = problem};
   Builder builder = {.context = context, .problem = problem, .data = *data, .data_required = data_required};
-  RpinnSetting seed = problem->settings.values[RPINN_SETTING_DATA_SEED].is_auto ? RPINN_SETTING_SEED : RPINN_SETTING_DATA_SEED;
+  RpinnSetting seed = problem->settings.values[RPINN_SETTING_DATA_SEED].is_auto ? RPINN_SETTING_SEED
+                                                                                : RPINN_SETTING_DATA_SEED;
   builder.seed = (uint64_t)problem->settings.values[seed].number;
   RpinnStatus status = build(&builder);
   if (status != RPINN_OK) {

@@ -20,7 +20,8 @@ static double grid_position(const RpinnCoordinate *coordinate, size_t index, siz
 }
 
 /* Point number `index` of the grid over all coordinates but `fixed`. */
-static void grid_point(const RpinnProblem *problem, const RpinnPointSpec *spec, size_t fixed, size_t index, double *x) {
+static void grid_point(const RpinnProblem *problem, const RpinnPointSpec *spec, size_t fixed, size_t index,
+                       double *x) {
   for (size_t i = 0; i < problem->num_coordinates; i++) {
     if (i == fixed) continue;
     x[i] = grid_position(&problem->coordinates[i], index % spec->counts[i], spec->counts[i]);
@@ -34,7 +35,8 @@ static RpinnStatus unit_points(RpinnContext *context, RpinnArena *arena, RpinnSa
   *unit = RPINN_ARENA_NEW(arena, double, count *num_free);
   size_t *scratch = sampling == RPINN_POINTS_LATIN_HYPERCUBE ? RPINN_ARENA_NEW(arena, size_t, count) : NULL;
   if (!*unit || (sampling == RPINN_POINTS_LATIN_HYPERCUBE && !scratch)) return rpinn_fail_memory(context);
-  if (sampling == RPINN_POINTS_LATIN_HYPERCUBE) rpinn_latin_hypercube(stream, count, num_free, *unit, scratch);
+  if (sampling == RPINN_POINTS_LATIN_HYPERCUBE)
+    rpinn_latin_hypercube(stream, count, num_free, *unit, scratch);
   else if (sampling == RPINN_POINTS_SOBOL)
     for (size_t i = 0; i < count; i++) rpinn_sobol_point((uint32_t)i, num_free, *unit + i * num_free);
   else
@@ -44,8 +46,8 @@ static RpinnStatus unit_points(RpinnContext *context, RpinnArena *arena, RpinnSa
 
 /* Fill count points: coordinate `fixed` is held at `value`, the others are sampled. */
 static RpinnStatus fill(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
-                        const RpinnPointSpec *spec, size_t fixed, double value, size_t count, RpinnStream *stream,
-                        double *x) {
+                        const RpinnPointSpec *spec, size_t fixed, double value, size_t count,
+                        RpinnStream *stream, double *x) {
   size_t num_coordinates = problem->num_coordinates;
   size_t num_free = num_coordinates - (fixed < num_coordinates);
   double *unit = NULL;
@@ -64,9 +66,10 @@ static RpinnStatus fill(RpinnContext *context, RpinnArena *arena, const RpinnPro
   return RPINN_OK;
 }
 
-static RpinnStatus allocate(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem, size_t count,
-                            RpinnPointSet *points) {
-  *points = (RpinnPointSet){.count = count, .x = RPINN_ARENA_NEW(arena, double, count *problem->num_coordinates)};
+static RpinnStatus allocate(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                            size_t count, RpinnPointSet *points) {
+  *points =
+      (RpinnPointSet){.count = count, .x = RPINN_ARENA_NEW(arena, double, count * problem->num_coordinates)};
   return points->x ? RPINN_OK : rpinn_fail_memory(context);
 }
 
@@ -112,7 +115,8 @@ RpinnStatus rpinn_point_set_cells(RpinnContext *context, RpinnArena *arena, cons
     for (size_t i = 0, index = p; i < problem->num_coordinates; index /= counts[i], i++) {
       const RpinnCoordinate *coordinate = &problem->coordinates[i];
       double middle = ((double)(index % counts[i]) + 0.5) / (double)counts[i];
-      points->x[p * problem->num_coordinates + i] = coordinate->low + (coordinate->high - coordinate->low) * middle;
+      points->x[p * problem->num_coordinates + i] =
+          coordinate->low + (coordinate->high - coordinate->low) * middle;
     }
   return RPINN_OK;
 }

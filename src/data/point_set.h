@@ -14,8 +14,9 @@ typedef struct RpinnPointSet {
 /* Points that were written to a file with few digits may lie this far outside, as a share of the domain. */
 #define RPINN_DOMAIN_TOLERANCE 1e-6
 
-/* Grid, Latin hypercube, Sobol, uniform and listed points, on the region of the spec. The first coordinate runs
- * fastest on grids. A boundary goes side by side: x low, x high, y low, …; a corner belongs to each of its sides. */
+/* Grid, Latin hypercube, Sobol, uniform and listed points, on the region of the spec. The first coordinate
+ * runs fastest on grids. A boundary goes side by side: x low, x high, y low, …; a corner belongs to each of
+ * its sides. */
 RpinnStatus rpinn_point_set_generate(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                      const RpinnPointSpec *spec, RpinnStream *stream, RpinnPointSet *points);
 /* Cell centres of a grid of counts[i] cells per axis, the first coordinate fastest. */

@@ -21,7 +21,7 @@ static RpinnStatus read_table(RpinnContext *context, RpinnArena *arena, RpinnTru
   RPINN_TRY(rpinn_csv_read_file(context, arena, path, &truth->table));
   const RpinnCsvTable *table = truth->table;
   size_t num_coordinates = problem->num_coordinates;
-  truth->columns = RPINN_ARENA_NEW(arena, double, table->num_rows *table->num_columns);
+  truth->columns = RPINN_ARENA_NEW(arena, double, table->num_rows * table->num_columns);
   truth->cells = (RpinnPointSet){.count = table->num_rows,
                                  .x = RPINN_ARENA_NEW(arena, double, table->num_rows *num_coordinates)};
   if (!truth->columns || !truth->cells.x) return rpinn_fail_memory(context);
@@ -32,8 +32,8 @@ static RpinnStatus read_table(RpinnContext *context, RpinnArena *arena, RpinnTru
     const RpinnCoordinate *coordinate = &problem->coordinates[i];
     int column = rpinn_csv_column(table, coordinate->name);
     if (column < 0)
-      return rpinn_fail_at(context, table->header, "the truth has no column '%s'; expected one per coordinate",
-                           coordinate->name);
+      return rpinn_fail_at(context, table->header,
+                           "the truth has no column '%s'; expected one per coordinate", coordinate->name);
     double tolerance = RPINN_DOMAIN_TOLERANCE * (coordinate->high - coordinate->low);
     for (size_t row = 0; row < table->num_rows; row++) {
       double x = truth->columns[row * table->num_columns + (size_t)column];
@@ -54,7 +54,8 @@ static RpinnStatus number_cells(RpinnContext *context, RpinnArena *arena, RpinnP
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem, RpinnTruth *truth) {
+RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
+                               RpinnTruth *truth) {
   const RpinnTruthSpec *spec = &problem->truth;
   *truth = (RpinnTruth){.problem = problem};
   if (!spec->present) return RPINN_OK;
@@ -63,7 +64,8 @@ RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnPr
     RpinnPointSet grid;
     RPINN_TRY(rpinn_point_set_cells(context, arena, problem, spec->cells, &grid));
     if (spec->file && grid.count != truth->cells.count)
-      return rpinn_fail_at(context, spec->place, "the truth declares %zu cells and its table has %zu rows; expected as many",
+      return rpinn_fail_at(context, spec->place,
+                           "the truth declares %zu cells and its table has %zu rows; expected as many",
                            grid.count, truth->cells.count);
     if (!spec->file) truth->cells = grid;
   }
@@ -146,25 +148,31 @@ bool rpinn_truth_derive(const RpinnTruth *truth, RpinnExpression expression, Rpi
   return job.known && truth->problem->pool->status == RPINN_OK;
 }
 
-bool rpinn_truth_find(const RpinnTruth *truth, const char *name, RpinnExpression expression, RpinnExpression *result) {
+bool rpinn_truth_find(const RpinnTruth *truth, const char *name, RpinnExpression expression,
+                      RpinnExpression *result) {
   if (!truth->problem->truth.present) return false;
   return find_entry(truth, name, result) || rpinn_truth_derive(truth, expression, result);
 }
 
 RpinnStatus rpinn_truth_evaluate(RpinnContext *context, const RpinnTruth *truth, RpinnExpression expression,
-                                 const RpinnPointSet *points, const char *name, RpinnPlace place, double *values) {
+                                 const RpinnPointSet *points, const char *name, RpinnPlace place,
+                                 double *values) {
   const RpinnProblem *problem = truth->problem;
   if (uses_columns(problem->pool, expression) && !points->cells)
-    return rpinn_fail_at(context, place, "the truth of '%s' comes from a table and is known at its rows only; expected points "
-                         "from at: {cells: …}", name);
+    return rpinn_fail_at(
+        context, place,
+        "the truth of '%s' comes from a table and is known at its rows only; expected points "
+        "from at: {cells: …}",
+        name);
   for (size_t p = 0; p < points->count; p++) {
     RpinnExpressionInputs inputs = {.coordinates = points->x + p * problem->num_coordinates};
-    if (points->cells && truth->table) inputs.channels = truth->columns + points->cells[p] * truth->table->num_columns;
+    if (points->cells && truth->table)
+      inputs.channels = truth->columns + points->cells[p] * truth->table->num_columns;
     if (rpinn_expression_evaluate(problem->pool, expression, &inputs, &values[p]) != RPINN_OK)
       return rpinn_fail_memory(context);
     if (!isfinite(values[p]))
-      return rpinn_fail_at(context, place, "the truth of '%s' is %g at %s = %.10g; expected finite values", name, values[p],
-                           problem->coordinates[0].name, inputs.coordinates[0]);
+      return rpinn_fail_at(context, place, "the truth of '%s' is %g at %s = %.10g; expected finite values",
+                           name, values[p], problem->coordinates[0].name, inputs.coordinates[0]);
   }
   return RPINN_OK;
 }

@@ -24,7 +24,8 @@ static void sine_derivatives(double z, double derivative[4]) {
   derivative[3] = -derivative[1];
 }
 
-/* s = 1/(1+e^-z) without overflow, and its derivatives s' = s (1-s), s'' = s' (1-2s), s''' = s' (1 - 6 s (1-s)). */
+/* s = 1/(1+e^-z) without overflow, and its derivatives s' = s (1-s), s'' = s' (1-2s), s''' = s' (1 - 6 s
+ * (1-s)). */
 static void sigmoid_derivatives(double z, double derivative[4]) {
   double e = exp(-fabs(z)), larger = 1 / (1 + e);
   double s = z >= 0 ? larger : e * larger;

@@ -1,5 +1,5 @@
-/* Activation functions of hidden layers, with the three derivatives that second-order jets and their reverse pass
- * need. Scalar and in double: the oracle that the fast kernels are compared with. */
+/* Activation functions of hidden layers, with the three derivatives that second-order jets and their reverse
+ * pass need. Scalar and in double: the oracle that the fast kernels are compared with. */
 #ifndef RPINN_NETWORK_ACTIVATION_H
 #define RPINN_NETWORK_ACTIVATION_H
 

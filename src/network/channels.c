@@ -7,7 +7,9 @@ size_t rpinn_pair_index(size_t i, size_t j) {
   return low * RPINN_MAX_COORDINATES - low * (low - 1) / 2 + high - low;
 }
 
-RpinnChannel rpinn_channel_value(void) { return (RpinnChannel){.order = 0}; }
+RpinnChannel rpinn_channel_value(void) {
+  return (RpinnChannel){.order = 0};
+}
 
 RpinnChannel rpinn_channel_first(size_t coordinate) {
   RpinnChannel channel = {.order = 1};

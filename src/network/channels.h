@@ -4,9 +4,9 @@
  *   order 0   u                            always the first channel: all others need it
  *   order 1   sum_i  c_i  d_i u            a derivative, or a fixed direction
  *   order 2   sum_{i<=j} c_ij d_i d_j u    a second derivative, a Laplacian, …
- * All are linear, so they pass a layer's matrix like the value does, and each hidden layer's activation pointwise:
- *   a = s(z),  a_1 = s'(z) z_1,  a_2 = s'(z) z_2 + s''(z) sum_{i<=j} c_ij z_i z_j
- * An order-2 channel therefore needs the plain first derivatives z_i of every coordinate that it mentions. */
+ * All are linear, so they pass a layer's matrix like the value does, and each hidden layer's activation
+ * pointwise: a = s(z),  a_1 = s'(z) z_1,  a_2 = s'(z) z_2 + s''(z) sum_{i<=j} c_ij z_i z_j An order-2 channel
+ * therefore needs the plain first derivatives z_i of every coordinate that it mentions. */
 #ifndef RPINN_NETWORK_CHANNELS_H
 #define RPINN_NETWORK_CHANNELS_H
 
@@ -33,8 +33,8 @@ RpinnChannel rpinn_channel_value(void);
 RpinnChannel rpinn_channel_first(size_t coordinate);
 bool rpinn_channel_equal(const RpinnChannel *a, const RpinnChannel *b);
 
-/* Add a channel with all that it needs, unless it is there. False when the set is full. Positions of channels may
- * change: look them up after the last insertion. */
+/* Add a channel with all that it needs, unless it is there. False when the set is full. Positions of channels
+ * may change: look them up after the last insertion. */
 bool rpinn_channel_set_insert(RpinnChannelSet *set, const RpinnChannel *channel);
 /* Position of a channel in the set; -1 when absent. */
 int rpinn_channel_set_find(const RpinnChannelSet *set, const RpinnChannel *channel);

@@ -17,7 +17,9 @@ void rpinn_network_lay_out(RpinnNetwork *network, size_t num_hidden, const size_
 }
 
 /* Parameters before this one, counted over all layers, are frozen. */
-static size_t num_frozen(const RpinnNetwork *network) { return network->num_all - network->num_trainable; }
+static size_t num_frozen(const RpinnNetwork *network) {
+  return network->num_all - network->num_trainable;
+}
 
 const double *rpinn_network_weights(const RpinnNetwork *network, const double *theta, size_t layer) {
   size_t start = network->layer_start[layer];

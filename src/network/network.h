@@ -4,9 +4,9 @@
  *   hidden  a^l = activation(W^l a^(l-1) + b^l)                  l = 1 … L-1
  *   output  u   = output_shift + output_factor * (W^L a^(L-1) + b^L)
  *
- * Parameters of a layer: W [num_out][num_in] row-major, then b [num_out]; layers in order. With trainable: output
- * only the last layer is in theta; the hidden layers are drawn once and kept in `frozen`, so that u is linear in
- * theta and its posterior is Gaussian in closed form. */
+ * Parameters of a layer: W [num_out][num_in] row-major, then b [num_out]; layers in order. With trainable:
+ * output only the last layer is in theta; the hidden layers are drawn once and kept in `frozen`, so that u is
+ * linear in theta and its posterior is Gaussian in closed form. */
 #ifndef RPINN_NETWORK_NETWORK_H
 #define RPINN_NETWORK_NETWORK_H
 

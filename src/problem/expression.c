@@ -14,8 +14,12 @@ static const struct {
 #undef RPINN_OPERATION_ROW
 };
 
-unsigned rpinn_operation_num_arguments(RpinnOperation operation) { return operations[operation].num_arguments; }
-const char *rpinn_operation_text(RpinnOperation operation) { return operations[operation].text; }
+unsigned rpinn_operation_num_arguments(RpinnOperation operation) {
+  return operations[operation].num_arguments;
+}
+const char *rpinn_operation_text(RpinnOperation operation) {
+  return operations[operation].text;
+}
 
 double rpinn_operation_value(RpinnOperation operation, double a, double b) {
   switch (operation) {
@@ -177,8 +181,8 @@ static RpinnExpression negate(RpinnExpressionPool *pool, RpinnExpression a) {
 }
 
 /* Neutral and absorbing elements. Returns true with *result set when the node disappears. */
-static bool simplify(RpinnExpressionPool *pool, RpinnOperation operation, RpinnExpression a, RpinnExpression b,
-                     RpinnExpression *result) {
+static bool simplify(RpinnExpressionPool *pool, RpinnOperation operation, RpinnExpression a,
+                     RpinnExpression b, RpinnExpression *result) {
   bool a_zero = equals_number(pool, a, 0), b_zero = equals_number(pool, b, 0);
   bool a_one = equals_number(pool, a, 1), b_one = equals_number(pool, b, 1);
   switch (operation) {
@@ -195,22 +199,34 @@ static bool simplify(RpinnExpressionPool *pool, RpinnOperation operation, RpinnE
     *result = b_zero ? a : a == b ? rpinn_expression_number(pool, 0) : negate(pool, b);
     return true;
   case RPINN_OPERATION_MULTIPLY:
-    if (a_zero || b_zero) *result = rpinn_expression_number(pool, 0);
-    else if (a_one) *result = b;
-    else if (b_one) *result = a;
-    else if (equals_number(pool, a, -1)) *result = negate(pool, b);
-    else if (equals_number(pool, b, -1)) *result = negate(pool, a);
-    else return false;
+    if (a_zero || b_zero)
+      *result = rpinn_expression_number(pool, 0);
+    else if (a_one)
+      *result = b;
+    else if (b_one)
+      *result = a;
+    else if (equals_number(pool, a, -1))
+      *result = negate(pool, b);
+    else if (equals_number(pool, b, -1))
+      *result = negate(pool, a);
+    else
+      return false;
     return true;
   case RPINN_OPERATION_DIVIDE:
-    if (a_zero && !b_zero) *result = a;
-    else if (b_one) *result = a;
-    else return false;
+    if (a_zero && !b_zero)
+      *result = a;
+    else if (b_one)
+      *result = a;
+    else
+      return false;
     return true;
   case RPINN_OPERATION_POWER:
-    if (b_zero) *result = rpinn_expression_number(pool, 1);
-    else if (b_one) *result = a;
-    else return false;
+    if (b_zero)
+      *result = rpinn_expression_number(pool, 1);
+    else if (b_one)
+      *result = a;
+    else
+      return false;
     return true;
   default: return false;
   }
@@ -316,9 +332,7 @@ static RpinnExpression split(RpinnExpressionPool *pool, RpinnExpression expressi
   RpinnNode node = pool->nodes[expression];
   double ca = 1, cb = 1;
   switch (depth < SPLIT_DEPTH ? (RpinnOperation)node.operation : RPINN_NUM_OPERATIONS) {
-  case RPINN_OPERATION_NUMBER:
-    *coefficient = node.number;
-    return rpinn_expression_number(pool, 1);
+  case RPINN_OPERATION_NUMBER: *coefficient = node.number; return rpinn_expression_number(pool, 1);
   case RPINN_OPERATION_NEGATE: {
     RpinnExpression core = split(pool, node.a, &ca, depth + 1);
     *coefficient = -ca;

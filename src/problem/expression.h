@@ -1,8 +1,8 @@
 /* Expressions as a graph of shared nodes.
  *
- * A pool holds every node once: building `a + b` twice gives the same number (shared subexpressions), numbers are
- * folded, and x*0, x*1, x+0, x^1, --x disappear. The arguments of a node always have smaller numbers than the node,
- * so every pass over an expression is a loop in rising order, without recursion. */
+ * A pool holds every node once: building `a + b` twice gives the same number (shared subexpressions), numbers
+ * are folded, and x*0, x*1, x+0, x^1, --x disappear. The arguments of a node always have smaller numbers than
+ * the node, so every pass over an expression is a loop in rising order, without recursion. */
 #ifndef RPINN_PROBLEM_EXPRESSION_H
 #define RPINN_PROBLEM_EXPRESSION_H
 
@@ -86,7 +86,8 @@ RpinnExpression rpinn_expression_field(RpinnExpressionPool *pool, size_t field,
                                        const uint8_t orders[RPINN_MAX_COORDINATES]);
 RpinnExpression rpinn_expression_channel(RpinnExpressionPool *pool, size_t index);
 RpinnExpression rpinn_expression_parameter(RpinnExpressionPool *pool, size_t index);
-/* Simplifies. b is ignored for operations of one argument. A fold that would not be finite is left as it is. */
+/* Simplifies. b is ignored for operations of one argument. A fold that would not be finite is left as it is.
+ */
 RpinnExpression rpinn_expression_apply(RpinnExpressionPool *pool, RpinnOperation operation, RpinnExpression a,
                                        RpinnExpression b);
 bool rpinn_expression_is_number(const RpinnExpressionPool *pool, RpinnExpression expression, double *number);
@@ -101,7 +102,8 @@ RpinnExpression rpinn_expression_derive_leaf(RpinnExpressionPool *pool, RpinnExp
 RpinnExpression rpinn_expression_substitute(RpinnExpressionPool *pool, RpinnExpression expression,
                                             RpinnExpression (*replace)(void *user, RpinnExpression leaf),
                                             void *user);
-/* used[0 … expression]: 1 for the nodes that the expression consists of. The caller frees it; NULL: no memory. */
+/* used[0 … expression]: 1 for the nodes that the expression consists of. The caller frees it; NULL: no
+ * memory. */
 uint8_t *rpinn_expression_reachable(const RpinnExpressionPool *pool, RpinnExpression expression);
 /* expression = coefficient * core, with signs and numeric factors pulled out of products and quotients. */
 RpinnExpression rpinn_expression_split_coefficient(RpinnExpressionPool *pool, RpinnExpression expression,

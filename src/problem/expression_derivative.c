@@ -1,5 +1,5 @@
-/* Symbolic differentiation: one pass in rising order over the nodes of an expression, so that a subexpression which
- * occurs a hundred times is derived once. */
+/* Symbolic differentiation: one pass in rising order over the nodes of an expression, so that a subexpression
+ * which occurs a hundred times is derived once. */
 #include "expression.h"
 
 #include <stdlib.h>
@@ -69,8 +69,8 @@ static RpinnExpression outer_derivative(Rules *rules, RpinnOperation operation, 
   }
 }
 
-/* (a^b)' = b a^(b-1) a' + a^b log(a) b', each part only where its inner derivative is not zero: log(a) of a negative
- * base must not appear in sin(x)^3. */
+/* (a^b)' = b a^(b-1) a' + a^b log(a) b', each part only where its inner derivative is not zero: log(a) of a
+ * negative base must not appear in sin(x)^3. */
 static RpinnExpression derive_power(Rules *rules, RpinnExpression self, RpinnNode node, RpinnExpression da,
                                     RpinnExpression db) {
   RpinnExpression result = rules->zero;
@@ -91,7 +91,8 @@ static RpinnExpression derive_choice(Rules *rules, RpinnNode node, RpinnExpressi
   RpinnExpression a_less = apply(rules, RPINN_OPERATION_LESS, node.a, node.b);
   RpinnExpression if_less = node.operation == RPINN_OPERATION_MIN ? da : db;
   RpinnExpression otherwise = node.operation == RPINN_OPERATION_MIN ? db : da;
-  return plus(rules, times(rules, a_less, if_less), times(rules, minus(rules, rules->one, a_less), otherwise));
+  return plus(rules, times(rules, a_less, if_less),
+              times(rules, minus(rules, rules->one, a_less), otherwise));
 }
 
 static RpinnExpression derive_node(Rules *rules, RpinnExpression self, const RpinnExpression *derivative) {
@@ -113,7 +114,8 @@ static RpinnExpression derive_node(Rules *rules, RpinnExpression self, const Rpi
   }
 }
 
-static RpinnExpression derive(RpinnExpressionPool *pool, RpinnExpression expression, const Variable *variable) {
+static RpinnExpression derive(RpinnExpressionPool *pool, RpinnExpression expression,
+                              const Variable *variable) {
   Rules rules = {pool, rpinn_expression_number(pool, 0), rpinn_expression_number(pool, 1)};
   uint8_t *used = rpinn_expression_reachable(pool, expression);
   RpinnExpression *derivative = used ? malloc(((size_t)expression + 1) * sizeof *derivative) : NULL;

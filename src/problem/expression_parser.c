@@ -7,10 +7,10 @@
 #include <string.h>
 
 /* Functions of the language: those operations that print as a name and belong to the user. */
-static const RpinnOperation functions[] = {
-    RPINN_OPERATION_SIN,  RPINN_OPERATION_COS,  RPINN_OPERATION_TAN,  RPINN_OPERATION_EXP,
-    RPINN_OPERATION_LOG,  RPINN_OPERATION_SQRT, RPINN_OPERATION_TANH, RPINN_OPERATION_SINH,
-    RPINN_OPERATION_COSH, RPINN_OPERATION_ABS,  RPINN_OPERATION_MIN,  RPINN_OPERATION_MAX};
+static const RpinnOperation functions[] = {RPINN_OPERATION_SIN,  RPINN_OPERATION_COS,  RPINN_OPERATION_TAN,
+                                           RPINN_OPERATION_EXP,  RPINN_OPERATION_LOG,  RPINN_OPERATION_SQRT,
+                                           RPINN_OPERATION_TANH, RPINN_OPERATION_SINH, RPINN_OPERATION_COSH,
+                                           RPINN_OPERATION_ABS,  RPINN_OPERATION_MIN,  RPINN_OPERATION_MAX};
 enum { NUM_FUNCTIONS = sizeof functions / sizeof functions[0], NAME_SIZE = 128 };
 
 typedef struct Parser {
@@ -89,8 +89,9 @@ static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
   }
   char digits[NAME_SIZE];
   if ((size_t)(end - start) >= sizeof digits)
-    return rpinn_fail_at(parser->context, place_of(parser, start), "a number of %zu characters; expected at most %d",
-                         (size_t)(end - start), NAME_SIZE - 1);
+    return rpinn_fail_at(parser->context, place_of(parser, start),
+                         "a number of %zu characters; expected at most %d", (size_t)(end - start),
+                         NAME_SIZE - 1);
   memcpy(digits, start, (size_t)(end - start));
   digits[end - start] = '\0';
   double value = strtod(digits, NULL);
@@ -109,8 +110,8 @@ static RpinnStatus read_name(Parser *parser, char name[NAME_SIZE]) {
   size_t length = 0;
   while (isalnum((unsigned char)start[length]) || start[length] == '_') length++;
   if (length >= NAME_SIZE)
-    return rpinn_fail_at(parser->context, place_of(parser, start), "a name of %zu characters; expected at most %d",
-                         length, NAME_SIZE - 1);
+    return rpinn_fail_at(parser->context, place_of(parser, start),
+                         "a name of %zu characters; expected at most %d", length, NAME_SIZE - 1);
   memcpy(name, start, length);
   name[length] = '\0';
   parser->next += length;
@@ -127,7 +128,8 @@ static RpinnStatus parse_derivative(Parser *parser, const char *start, RpinnExpr
   do {
     char first = peek(parser);
     const char *at = parser->next;
-    if (!isalpha((unsigned char)first) && first != '_') return fail_expected(parser, "the name of a coordinate");
+    if (!isalpha((unsigned char)first) && first != '_')
+      return fail_expected(parser, "the name of a coordinate");
     char name[NAME_SIZE];
     RPINN_TRY(read_name(parser, name));
     RpinnExpression variable;
@@ -146,10 +148,11 @@ static RpinnStatus fail_unknown_function(Parser *parser, const char *name, const
   for (size_t i = 0; i < NUM_FUNCTIONS; i++) known[i] = rpinn_operation_text(functions[i]);
   known[NUM_FUNCTIONS] = "d";
   const char *near = rpinn_nearest_name(name, known, NUM_FUNCTIONS + 1);
-  return rpinn_fail_at(parser->context, place_of(parser, at),
-                       "unknown function '%s'; expected one of sin cos tan exp log sqrt tanh sinh cosh abs min max "
-                       "d%s%s%s",
-                       name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return rpinn_fail_at(
+      parser->context, place_of(parser, at),
+      "unknown function '%s'; expected one of sin cos tan exp log sqrt tanh sinh cosh abs min max "
+      "d%s%s%s",
+      name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static RpinnStatus parse_call(Parser *parser, const char *name, const char *at, RpinnExpression *result) {
@@ -185,7 +188,8 @@ static RpinnStatus parse_primary(Parser *parser, RpinnExpression *result) {
     return RPINN_OK;
   }
   if (rpinn_name_is_reserved(name))
-    return rpinn_fail_at(parser->context, place_of(parser, at), "'%s' is a function; expected '(' after it", name);
+    return rpinn_fail_at(parser->context, place_of(parser, at), "'%s' is a function; expected '(' after it",
+                         name);
   parser->scope->nesting += parser->depth;
   RpinnStatus status = parser->scope->resolve(parser->scope->user, name, place_of(parser, at), result);
   parser->scope->nesting -= parser->depth;
@@ -235,8 +239,8 @@ static RpinnStatus parse_product(Parser *parser, RpinnExpression *result) {
     if (sign == '*' && *parser->next == '*')
       return rpinn_fail_at(parser->context, place_of(parser, at), "found '**'; expected '^' for powers");
     RPINN_TRY(parse_unary(parser, &factor));
-    RPINN_TRY(build(parser, at, sign == '*' ? RPINN_OPERATION_MULTIPLY : RPINN_OPERATION_DIVIDE, *result, factor,
-                    result));
+    RPINN_TRY(build(parser, at, sign == '*' ? RPINN_OPERATION_MULTIPLY : RPINN_OPERATION_DIVIDE, *result,
+                    factor, result));
   }
   return RPINN_OK;
 }
@@ -247,15 +251,16 @@ static RpinnStatus parse_sum(Parser *parser, RpinnExpression *result) {
     const char *at = parser->next++;
     RpinnExpression summand;
     RPINN_TRY(parse_product(parser, &summand));
-    RPINN_TRY(
-        build(parser, at, sign == '+' ? RPINN_OPERATION_ADD : RPINN_OPERATION_SUBTRACT, *result, summand, result));
+    RPINN_TRY(build(parser, at, sign == '+' ? RPINN_OPERATION_ADD : RPINN_OPERATION_SUBTRACT, *result,
+                    summand, result));
   }
   return RPINN_OK;
 }
 
 RpinnStatus rpinn_expression_parse(RpinnContext *context, RpinnExpressionPool *pool, RpinnNameScope *scope,
                                    const char *text, RpinnPlace place, RpinnExpression *expression) {
-  Parser parser = {.context = context, .pool = pool, .scope = scope, .text = text, .next = text, .place = place};
+  Parser parser = {
+      .context = context, .pool = pool, .scope = scope, .text = text, .next = text, .place = place};
   RPINN_TRY(parse_sum(&parser, expression));
   if (peek(&parser)) return fail_expected(&parser, "an operator or the end of the expression");
   return rpinn_expression_pool_status(context, pool);

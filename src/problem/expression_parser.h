@@ -4,8 +4,8 @@
  *   product = unary { ("*"|"/") unary }
  *   unary   = ("-"|"+") unary | power              so that -a^b is -(a^b)
  *   power   = primary [ "^" unary ]                 right-associative, a^-b allowed
- *   primary = number | name | function "(" sum { "," sum } ")" | "d" "(" sum "," coordinate { "," coordinate } ")"
- *           | "(" sum ")"                                                                                     */
+ *   primary = number | name | function "(" sum { "," sum } ")" | "d" "(" sum "," coordinate { "," coordinate
+ * } ")" | "(" sum ")"                                                                                     */
 #ifndef RPINN_PROBLEM_EXPRESSION_PARSER_H
 #define RPINN_PROBLEM_EXPRESSION_PARSER_H
 

@@ -40,8 +40,12 @@ static void print_leaf(Printer *printer, const RpinnNode *node) {
   const RpinnExpressionNames *names = printer->names;
   switch ((RpinnOperation)node->operation) {
   case RPINN_OPERATION_NUMBER: rpinn_text_append(printer->text, "%.6g", node->number); return;
-  case RPINN_OPERATION_COORDINATE: rpinn_text_append(printer->text, "%s", names->coordinates[node->index]); return;
-  case RPINN_OPERATION_PARAMETER: rpinn_text_append(printer->text, "%s", names->parameters[node->index]); return;
+  case RPINN_OPERATION_COORDINATE:
+    rpinn_text_append(printer->text, "%s", names->coordinates[node->index]);
+    return;
+  case RPINN_OPERATION_PARAMETER:
+    rpinn_text_append(printer->text, "%s", names->parameters[node->index]);
+    return;
   case RPINN_OPERATION_CHANNEL: rpinn_text_append(printer->text, "%s", names->channels[node->index]); return;
   default: print_field(printer, node); return;
   }
@@ -63,7 +67,7 @@ static void print_node(Printer *printer, RpinnExpression expression, int least_b
     print_leaf(printer, node);
   } else if (node->operation == RPINN_OPERATION_NEGATE) {
     rpinn_text_append(printer->text, "-");
-    print_node(printer, node->a, SIGNED, depth + 1);
+    print_node(printer, node->a, PRODUCT, depth + 1); /* -a*b is (-a)*b: the same number */
   } else if (isalpha((unsigned char)symbol[0])) {
     rpinn_text_append(printer->text, "%s(", symbol);
     print_node(printer, node->a, SUM, depth + 1);
@@ -73,12 +77,13 @@ static void print_node(Printer *printer, RpinnExpression expression, int least_b
     }
     rpinn_text_append(printer->text, ")");
   } else {
-    /* a - (b + c), a / (b * c): the right side of these binds one step tighter; of a power, the left side. */
-    bool strict_right = node->operation == RPINN_OPERATION_SUBTRACT || node->operation == RPINN_OPERATION_DIVIDE;
-    bool power = node->operation == RPINN_OPERATION_POWER;
+    /* a - (b + c), a / (b * c), a * (-b): the right side binds tighter than the left; of a power, the left
+     * side. */
+    bool power = node->operation == RPINN_OPERATION_POWER,
+         minus = node->operation == RPINN_OPERATION_SUBTRACT;
     print_node(printer, node->a, power ? ATOM : own, depth + 1);
     rpinn_text_append(printer->text, own == SUM ? " %s " : "%s", symbol);
-    print_node(printer, node->b, power ? SIGNED : strict_right || own == PRODUCT ? own + 1 : own, depth + 1);
+    print_node(printer, node->b, power ? SIGNED : own == PRODUCT ? RAISED : minus ? PRODUCT : SUM, depth + 1);
   }
   if (parenthesis) rpinn_text_append(printer->text, ")");
 }

@@ -1,4 +1,5 @@
-/* A problem in memory. Everything lives in its arena and pool; the file that made it is not needed any more. */
+/* A problem in memory. Everything lives in its arena and pool; the file that made it is not needed any more.
+ */
 #ifndef RPINN_PROBLEM_PROBLEM_H
 #define RPINN_PROBLEM_PROBLEM_H
 
@@ -12,8 +13,8 @@
 enum {
   RPINN_MAX_FIELDS = 64,
   RPINN_MAX_TERMS = 1024,
-  RPINN_MAX_NAMES = 4096,        /* constants, quantities, unknowns: each */
-  RPINN_MAX_POINTS = 100000000   /* of one term */
+  RPINN_MAX_NAMES = 4096,      /* constants, quantities, unknowns: each */
+  RPINN_MAX_POINTS = 100000000 /* of one term */
 };
 
 typedef struct RpinnCoordinate {
@@ -168,21 +169,22 @@ typedef enum RpinnNameKinds {
 /* Parse text in the scope of the problem's names. */
 RpinnStatus rpinn_problem_expression(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
                                      const char *text, RpinnPlace place, RpinnExpression *expression);
-/* The same with names of one's own that come first: extra_resolve returns false for a name that it does not know. */
+/* The same with names of one's own that come first: extra_resolve returns false for a name that it does not
+ * know. */
 typedef bool (*RpinnExtraNames)(void *user, const char *name, RpinnExpression *expression);
 RpinnStatus rpinn_problem_expression_with(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
-                                          RpinnExtraNames extra, void *user, const char *text, RpinnPlace place,
-                                          RpinnExpression *expression);
+                                          RpinnExtraNames extra, void *user, const char *text,
+                                          RpinnPlace place, RpinnExpression *expression);
 
 /* A file name of the problem file, relative to its folder. In the arena; NULL: no memory. */
 const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
 
-/* The problem with its settings as a problem file. File names are replaced by those given (NULL: written as they
- * are), so that a copy of the data beside the text makes it complete. */
+/* The problem with its settings as a problem file. File names are replaced by those given (NULL: written as
+ * they are), so that a copy of the data beside the text makes it complete. */
 typedef struct RpinnProblemFiles {
   const char *data, *truth, *predict;
 } RpinnProblemFiles;
-RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem, const RpinnProblemFiles *files,
-                                RpinnText *text);
+RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
+                                const RpinnProblemFiles *files, RpinnText *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* YAML to problem, section by section, in the order in which they need one another: constants (with what was given
- * from outside), coordinates, fields, unknowns, quantities, truth, terms, prior, predict. */
+/* YAML to problem, section by section, in the order in which they need one another: constants (with what was
+ * given from outside), coordinates, fields, unknowns, quantities, truth, terms, prior, predict. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 #include "problem_reader.h"
 #include "whole_file.h"
 
-static const char *const top_keys[] = {"name",  "coordinates", "constants", "fields",   "unknowns", "quantities", "truth",
-                                       "terms", "prior",       "predict",   "settings", "presets",  "data"};
+static const char *const top_keys[] = {"name",       "coordinates", "constants", "fields", "unknowns",
+                                       "quantities", "truth",       "terms",     "prior",  "predict",
+                                       "settings",   "presets",     "data"};
 enum { NUM_TOP_KEYS = sizeof top_keys / sizeof top_keys[0], WHAT_SIZE = 256 };
 
 /* "the noise of term 'f'" */
@@ -36,15 +37,17 @@ static bool name_is_taken(const RpinnProblem *problem, const char *name) {
 
 static RpinnStatus check_new_name(RpinnReader *reader, const RpinnYaml *key, const char *kind) {
   if (!rpinn_name_is_valid(key->text))
-    return rpinn_fail_at(reader->context, key->place,
-                         "'%s' is no name for a %s; expected letters, digits and _, not starting with a digit",
-                         key->text, kind);
+    return rpinn_fail_at(
+        reader->context, key->place,
+        "'%s' is no name for a %s; expected letters, digits and _, not starting with a digit", key->text,
+        kind);
   if (rpinn_name_is_reserved(key->text))
     return rpinn_fail_at(reader->context, key->place,
-                         "'%s' belongs to the expression language; expected another name for this %s", key->text, kind);
-  if (name_is_taken(reader->problem, key->text))
-    return rpinn_fail_at(reader->context, key->place, "'%s' is defined twice; expected another name for this %s",
+                         "'%s' belongs to the expression language; expected another name for this %s",
                          key->text, kind);
+  if (name_is_taken(reader->problem, key->text))
+    return rpinn_fail_at(reader->context, key->place,
+                         "'%s' is defined twice; expected another name for this %s", key->text, kind);
   return RPINN_OK;
 }
 
@@ -52,8 +55,8 @@ static RpinnStatus check_size(RpinnReader *reader, const RpinnYaml *node, const 
                               size_t high) {
   RPINN_TRY(rpinn_reader_mapping(reader, node, section));
   if (node->count >= low && node->count <= high) return RPINN_OK;
-  return rpinn_fail_at(reader->context, node->place, "%s has %zu entries; expected %zu to %zu", section, node->count,
-                       low, high);
+  return rpinn_fail_at(reader->context, node->place, "%s has %zu entries; expected %zu to %zu", section,
+                       node->count, low, high);
 }
 
 static RpinnStatus read_named(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *value,
@@ -138,16 +141,19 @@ static RpinnStatus override(RpinnReader *reader, const char *name, const char *v
   if (constant) {
     char *text = rpinn_arena_copy_text(problem->arena, value, strlen(value));
     if (!text) return rpinn_fail_memory(reader->context);
-    if (!*text) return rpinn_fail_at(reader->context, value_place, "%s has no value; expected %s=VALUE", name, name);
+    if (!*text)
+      return rpinn_fail_at(reader->context, value_place, "%s has no value; expected %s=VALUE", name, name);
     constant->text = text;
     constant->place = value_place;
     return RPINN_OK;
   }
   size_t count = 0;
-  const char **known = RPINN_ARENA_NEW(problem->arena, const char *, problem->num_constants + RPINN_NUM_SETTINGS);
+  const char **known =
+      RPINN_ARENA_NEW(problem->arena, const char *, problem->num_constants + RPINN_NUM_SETTINGS);
   if (!known) return rpinn_fail_memory(reader->context);
   for (size_t i = 0; i < problem->num_constants; i++) known[count++] = problem->constants[i].name;
-  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) known[count++] = rpinn_setting_definition((RpinnSetting)i)->name;
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
+    known[count++] = rpinn_setting_definition((RpinnSetting)i)->name;
   return rpinn_reader_fail_unknown(reader, name_place, "constant or setting", name, known, count);
 }
 
@@ -190,7 +196,8 @@ static RpinnStatus resolve_constants(RpinnReader *reader) {
     RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_CONSTANTS, constant->name,
                                        constant->place, &value));
     if (!rpinn_expression_is_number(problem->pool, value, NULL))
-      return rpinn_fail_at(reader->context, constant->place, "constant '%s' is not a finite number", constant->name);
+      return rpinn_fail_at(reader->context, constant->place, "constant '%s' is not a finite number",
+                           constant->name);
   }
   return RPINN_OK;
 }
@@ -220,7 +227,8 @@ static RpinnStatus read_inputs(RpinnReader *reader, const RpinnYaml *node, Rpinn
   for (size_t i = 0; i < problem->num_coordinates; i++) network->input_coordinate[i] = i;
   if (!node) return RPINN_OK;
   if (node->kind != RPINN_YAML_SEQUENCE || !node->count || node->count > problem->num_coordinates)
-    return rpinn_fail_at(reader->context, node->place, "inputs of field '%s' is not a list of coordinates; expected such as [%s]",
+    return rpinn_fail_at(reader->context, node->place,
+                         "inputs of field '%s' is not a list of coordinates; expected such as [%s]",
                          field->name, problem->coordinates[0].name);
   const char *names[RPINN_MAX_COORDINATES];
   bool taken[RPINN_MAX_COORDINATES] = {false};
@@ -228,10 +236,11 @@ static RpinnStatus read_inputs(RpinnReader *reader, const RpinnYaml *node, Rpinn
   network->num_inputs = node->count;
   for (size_t i = 0; i < node->count; i++) {
     size_t coordinate;
-    RPINN_TRY(rpinn_reader_choice(reader, node->items[i], "coordinate", names, problem->num_coordinates, &coordinate));
+    RPINN_TRY(rpinn_reader_choice(reader, node->items[i], "coordinate", names, problem->num_coordinates,
+                                  &coordinate));
     if (taken[coordinate])
-      return rpinn_fail_at(reader->context, node->items[i]->place, "'%s' is listed twice; expected each coordinate once",
-                           names[coordinate]);
+      return rpinn_fail_at(reader->context, node->items[i]->place,
+                           "'%s' is listed twice; expected each coordinate once", names[coordinate]);
     taken[coordinate] = true;
     network->input_coordinate[i] = coordinate;
   }
@@ -243,14 +252,16 @@ static RpinnStatus read_inputs(RpinnReader *reader, const RpinnYaml *node, Rpinn
 static RpinnStatus read_scaling(RpinnReader *reader, const RpinnYaml *node, RpinnField *field) {
   RpinnProblem *problem = reader->problem;
   RpinnNetwork *network = &field->network;
-  const RpinnYaml *inputs = rpinn_yaml_get(node, "scale_inputs"), *output = rpinn_yaml_get(node, "scale_output");
+  const RpinnYaml *inputs = rpinn_yaml_get(node, "scale_inputs"),
+                  *output = rpinn_yaml_get(node, "scale_output");
   field->scales_inputs = inputs != NULL;
   field->scales_output = output != NULL;
   if (inputs)
     RPINN_TRY(rpinn_reader_interval(reader, inputs, "scale_inputs", &field->scaled_low, &field->scaled_high));
   for (size_t i = 0; i < network->num_inputs; i++) {
     const RpinnCoordinate *coordinate = &problem->coordinates[network->input_coordinate[i]];
-    double factor = inputs ? (field->scaled_high - field->scaled_low) / (coordinate->high - coordinate->low) : 1;
+    double factor =
+        inputs ? (field->scaled_high - field->scaled_low) / (coordinate->high - coordinate->low) : 1;
     network->input_scale[i] = factor;
     network->input_shift[i] = inputs ? field->scaled_low - factor * coordinate->low : 0;
   }
@@ -267,21 +278,23 @@ static RpinnStatus read_layers(RpinnReader *reader, const RpinnYaml *node, Rpinn
   size_t widths[RPINN_MAX_LAYERS];
   what(buffer, "the network of field '%s'", field->name);
   if (node->kind != RPINN_YAML_SEQUENCE || !node->count || node->count >= RPINN_MAX_LAYERS)
-    return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a list of 1 to %d hidden widths such as [50, 50]",
-                         buffer,
+    return rpinn_fail_at(reader->context, node->place,
+                         "%s is %s; expected a list of 1 to %d hidden widths such as [50, 50]", buffer,
                          node->kind != RPINN_YAML_SEQUENCE ? rpinn_yaml_kind_name(node->kind)
                          : node->count                     ? "too deep"
                                                            : "empty",
                          RPINN_MAX_LAYERS - 1);
   for (size_t l = 0; l < node->count; l++)
-    RPINN_TRY(rpinn_reader_count(reader, node->items[l], "the width of a layer", 1, RPINN_MAX_WIDTH, &widths[l]));
+    RPINN_TRY(
+        rpinn_reader_count(reader, node->items[l], "the width of a layer", 1, RPINN_MAX_WIDTH, &widths[l]));
   rpinn_network_lay_out(&field->network, node->count, widths);
   return RPINN_OK;
 }
 
-static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *node, RpinnField *field) {
-  static const char *const keys[] = {"network",      "inputs",     "scale_inputs",
-                                     "scale_output", "activation", "initialization", "trainable"};
+static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *node,
+                              RpinnField *field) {
+  static const char *const keys[] = {"network",    "inputs",         "scale_inputs", "scale_output",
+                                     "activation", "initialization", "trainable"};
   static const char *const initializations[] = {"glorot_normal", "glorot_uniform"};
   static const char *const trainables[] = {"all", "output"};
   char buffer[WHAT_SIZE];
@@ -292,7 +305,8 @@ static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const R
   RPINN_TRY(rpinn_reader_required(reader, node, buffer, "network", &layers));
   *field = (RpinnField){.name = key->text, .place = key->place};
   if ((value = rpinn_yaml_get(node, "activation"))) {
-    RPINN_TRY(rpinn_reader_choice(reader, value, "activation", rpinn_activation_names, RPINN_NUM_ACTIVATIONS, &position));
+    RPINN_TRY(rpinn_reader_choice(reader, value, "activation", rpinn_activation_names, RPINN_NUM_ACTIVATIONS,
+                                  &position));
     field->network.activation = (RpinnActivation)position;
   }
   if ((value = rpinn_yaml_get(node, "initialization"))) {
@@ -348,8 +362,9 @@ static RpinnStatus read_unknown(RpinnReader *reader, const RpinnYaml *key, const
   RPINN_TRY(rpinn_reader_required(reader, node, buffer, "start", &start));
   RPINN_TRY(rpinn_reader_number(reader, start, "the start", &unknown->start));
   if (unknown->transform == RPINN_TRANSFORM_LOG && unknown->start <= 0)
-    return rpinn_fail_at(reader->context, start->place, "%s starts at %.10g; expected a positive value for transform: log",
-                         buffer, unknown->start);
+    return rpinn_fail_at(reader->context, start->place,
+                         "%s starts at %.10g; expected a positive value for transform: log", buffer,
+                         unknown->start);
   if ((prior = rpinn_yaml_get(node, "prior"))) {
     RPINN_TRY(rpinn_reader_keys(reader, prior, "the prior of an unknown", prior_keys, 2));
     if ((value = rpinn_yaml_get(prior, "mean")))
@@ -357,8 +372,9 @@ static RpinnStatus read_unknown(RpinnReader *reader, const RpinnYaml *key, const
     if ((value = rpinn_yaml_get(prior, "std")))
       RPINN_TRY(rpinn_reader_number(reader, value, "the prior std", &unknown->prior_std));
     if (!(unknown->prior_std > 0))
-      return rpinn_fail_at(reader->context, value->place, "the prior std of %s is %.10g; expected a positive number",
-                           buffer, unknown->prior_std);
+      return rpinn_fail_at(reader->context, value->place,
+                           "the prior std of %s is %.10g; expected a positive number", buffer,
+                           unknown->prior_std);
   }
   RpinnExpression parameter = rpinn_expression_parameter(problem->pool, index);
   unknown->expression = unknown->transform == RPINN_TRANSFORM_LOG
@@ -400,11 +416,13 @@ static RpinnStatus read_quantities(RpinnReader *reader, const RpinnYaml *node) {
   return RPINN_OK;
 }
 
-static void collect_names(RpinnProblem *problem, const char **coordinates, const char **fields, const char **unknowns) {
+static void collect_names(RpinnProblem *problem, const char **coordinates, const char **fields,
+                          const char **unknowns) {
   for (size_t i = 0; i < problem->num_coordinates; i++) coordinates[i] = problem->coordinates[i].name;
   for (size_t i = 0; i < problem->num_fields; i++) fields[i] = problem->fields[i].name;
   for (size_t i = 0; i < problem->num_unknowns; i++) unknowns[i] = problem->unknowns[i].name;
-  problem->names = (RpinnExpressionNames){.coordinates = coordinates, .fields = fields, .parameters = unknowns};
+  problem->names =
+      (RpinnExpressionNames){.coordinates = coordinates, .fields = fields, .parameters = unknowns};
 }
 
 /* ---- truth ---- */
@@ -436,7 +454,8 @@ static RpinnStatus check_result_name(RpinnReader *reader, RpinnPlace place, cons
 static RpinnStatus read_truth_cells(RpinnReader *reader, const RpinnYaml *node) {
   RpinnProblem *problem = reader->problem;
   if (node->kind != RPINN_YAML_SEQUENCE || node->count != problem->num_coordinates)
-    return rpinn_fail_at(reader->context, node->place, "cells of the truth is not a list of %zu counts; expected one per coordinate",
+    return rpinn_fail_at(reader->context, node->place,
+                         "cells of the truth is not a list of %zu counts; expected one per coordinate",
                          problem->num_coordinates);
   double total = 1;
   for (size_t i = 0; i < node->count; i++) {
@@ -456,7 +475,8 @@ static RpinnStatus read_truth(RpinnReader *reader, const RpinnYaml *node) {
   RpinnTruthSpec *truth = &problem->truth;
   if (!node) return RPINN_OK;
   *truth = (RpinnTruthSpec){.present = true, .place = node->place};
-  if (node->kind == RPINN_YAML_SCALAR) return rpinn_reader_text(reader, node, "the file of the truth", &truth->file);
+  if (node->kind == RPINN_YAML_SCALAR)
+    return rpinn_reader_text(reader, node, "the file of the truth", &truth->file);
   RPINN_TRY(check_size(reader, node, "truth", 1, RPINN_MAX_NAMES));
   truth->entries = RPINN_ARENA_NEW(problem->arena, RpinnNamedExpression, node->count);
   if (!truth->entries) return rpinn_fail_memory(reader->context);
@@ -482,24 +502,26 @@ static bool is_csv_name(const char *text) {
   return length > 4 && !strcmp(text + length - 4, ".csv");
 }
 
-static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, const char *owner, RpinnTerm *term) {
+static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                  RpinnTerm *term) {
   RpinnProblem *problem = reader->problem;
   if (!node) {
     if (!problem->data_file)
-      return rpinn_fail_at(reader->context, term->place, "%s has no 'data'; expected data: truth, an expression or a CSV file",
-                           owner);
+      return rpinn_fail_at(reader->context, term->place,
+                           "%s has no 'data'; expected data: truth, an expression or a CSV file", owner);
     term->source = RPINN_DATA_CSV;
     return RPINN_OK;
   }
   term->data = (RpinnNamedExpression){.name = term->name, .place = rpinn_reader_text_place(node)};
   RPINN_TRY(rpinn_reader_text(reader, node, "data", &term->data.text));
   bool own_truth = false; /* a constant or coordinate may be called truth: it is then an expression */
-  for (size_t i = 0; i < problem->num_constants; i++) own_truth |= !strcmp(problem->constants[i].name, "truth");
+  for (size_t i = 0; i < problem->num_constants; i++)
+    own_truth |= !strcmp(problem->constants[i].name, "truth");
   if (!strcmp(term->data.text, "truth") && !own_truth) {
     term->source = RPINN_DATA_TRUTH;
     if (!problem->truth.present && !problem->data_file)
-      return rpinn_fail_at(reader->context, node->place, "%s wants the truth but the file has none; expected a truth: section",
-                           owner);
+      return rpinn_fail_at(reader->context, node->place,
+                           "%s wants the truth but the file has none; expected a truth: section", owner);
     return RPINN_OK;
   }
   if (is_csv_name(term->data.text)) {
@@ -507,13 +529,15 @@ static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, co
     return RPINN_OK;
   }
   term->source = RPINN_DATA_EXPRESSION;
-  RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_CONSTANTS | RPINN_NAMES_COORDINATES,
-                                     term->data.text, term->data.place, &term->data.expression));
+  RPINN_TRY(rpinn_problem_expression(reader->context, problem,
+                                     RPINN_NAMES_CONSTANTS | RPINN_NAMES_COORDINATES, term->data.text,
+                                     term->data.place, &term->data.expression));
   term->data.state = RPINN_RESOLVED;
   return RPINN_OK;
 }
 
-static RpinnStatus read_term_weights(RpinnReader *reader, const RpinnYaml *node, const char *owner, RpinnTerm *term) {
+static RpinnStatus read_term_weights(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                     RpinnTerm *term) {
   const RpinnYaml *noise = rpinn_yaml_get(node, "noise"), *weight = rpinn_yaml_get(node, "weight");
   term->has_noise = noise != NULL;
   term->has_weight = weight != NULL;
@@ -522,14 +546,15 @@ static RpinnStatus read_term_weights(RpinnReader *reader, const RpinnYaml *node,
   if (noise) {
     RPINN_TRY(rpinn_reader_number(reader, noise, "the noise", &term->noise));
     if (term->noise < 0)
-      return rpinn_fail_at(reader->context, noise->place, "the noise of %s is %.10g; expected a standard deviation of 0 or more",
-                           owner, term->noise);
+      return rpinn_fail_at(reader->context, noise->place,
+                           "the noise of %s is %.10g; expected a standard deviation of 0 or more", owner,
+                           term->noise);
   }
   if (weight) {
     RPINN_TRY(rpinn_reader_number(reader, weight, "the weight", &term->weight));
     if (!(term->weight > 0))
-      return rpinn_fail_at(reader->context, weight->place, "the weight of %s is %.10g; expected a positive number", owner,
-                           term->weight);
+      return rpinn_fail_at(reader->context, weight->place,
+                           "the weight of %s is %.10g; expected a positive number", owner, term->weight);
   }
   return RPINN_OK;
 }
@@ -545,8 +570,8 @@ static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTe
   RPINN_TRY(rpinn_reader_required(reader, node, owner, "expect", &expect));
   term->expect = (RpinnNamedExpression){.name = term->name, .place = rpinn_reader_text_place(expect)};
   RPINN_TRY(rpinn_reader_text(reader, expect, "expect", &term->expect.text));
-  RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, term->expect.text, term->expect.place,
-                                     &term->expect.expression));
+  RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, term->expect.text,
+                                     term->expect.place, &term->expect.expression));
   term->expect.state = RPINN_RESOLVED;
   RPINN_TRY(read_term_data(reader, rpinn_yaml_get(node, "data"), owner, term));
   if (at) {
@@ -554,9 +579,11 @@ static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTe
   } else if (term->source == RPINN_DATA_CSV || problem->data_file) {
     term->at = (RpinnPointSpec){.sampling = RPINN_POINTS_OF_DATA, .place = term->place};
   } else {
-    return rpinn_fail_at(reader->context, node->place, "%s has no 'at'; expected points such as {grid: 32}", owner);
+    return rpinn_fail_at(reader->context, node->place, "%s has no 'at'; expected points such as {grid: 32}",
+                         owner);
   }
-  if ((value = rpinn_yaml_get(node, "perturb"))) RPINN_TRY(rpinn_reader_boolean(reader, value, "perturb", &term->perturb));
+  if ((value = rpinn_yaml_get(node, "perturb")))
+    RPINN_TRY(rpinn_reader_boolean(reader, value, "perturb", &term->perturb));
   if ((value = rpinn_yaml_get(node, "role"))) {
     size_t position;
     RPINN_TRY(rpinn_reader_choice(reader, value, "role", roles, 2, &position));
@@ -573,9 +600,10 @@ static RpinnStatus check_same_as(RpinnReader *reader) {
     while (problem->terms[at].at.sampling == RPINN_POINTS_SAME_AS && steps++ <= problem->num_terms)
       at = problem->terms[at].at.term;
     if (steps > problem->num_terms)
-      return rpinn_fail_at(reader->context, problem->terms[i].at.place,
-                           "same_as of term '%s' leads back to itself; expected a term with points of its own",
-                           problem->terms[i].name);
+      return rpinn_fail_at(
+          reader->context, problem->terms[i].at.place,
+          "same_as of term '%s' leads back to itself; expected a term with points of its own",
+          problem->terms[i].name);
   }
   return RPINN_OK;
 }
@@ -590,9 +618,9 @@ static RpinnStatus read_terms(RpinnReader *reader, const RpinnYaml *node) {
   for (size_t i = 0; i < node->count; i++) {
     const RpinnYaml *key = node->keys[i];
     if (!rpinn_name_is_valid(key->text))
-      return rpinn_fail_at(reader->context, key->place,
-                           "'%s' is no name for a term; expected letters, digits and _, not starting with a digit",
-                           key->text);
+      return rpinn_fail_at(
+          reader->context, key->place,
+          "'%s' is no name for a term; expected letters, digits and _, not starting with a digit", key->text);
     problem->terms[i].name = key->text;
     problem->terms[i].place = key->place;
   }
@@ -602,7 +630,8 @@ static RpinnStatus read_terms(RpinnReader *reader, const RpinnYaml *node) {
     num_fitted += !problem->terms[i].is_test;
   }
   if (!num_fitted)
-    return rpinn_fail_at(reader->context, node->place, "all terms have role: test; expected at least one that is fitted");
+    return rpinn_fail_at(reader->context, node->place,
+                         "all terms have role: test; expected at least one that is fitted");
   return check_same_as(reader);
 }
 
@@ -614,14 +643,17 @@ static RpinnStatus read_prior(RpinnReader *reader, const RpinnYaml *node) {
   if (!node) return RPINN_OK;
   RPINN_TRY(rpinn_reader_keys(reader, node, "prior", keys, 2));
   problem->prior_place = node->place;
-  const RpinnYaml *reference = rpinn_yaml_get(node, "reference_term"), *epsilon = rpinn_yaml_get(node, "epsilon");
+  const RpinnYaml *reference = rpinn_yaml_get(node, "reference_term"),
+                  *epsilon = rpinn_yaml_get(node, "epsilon");
   if (reference) {
     const char **names = RPINN_ARENA_NEW(problem->arena, const char *, problem->num_terms);
     if (!names) return rpinn_fail_memory(reader->context);
     for (size_t i = 0; i < problem->num_terms; i++) names[i] = problem->terms[i].name;
-    RPINN_TRY(rpinn_reader_choice(reader, reference, "term", names, problem->num_terms, &problem->reference_term));
+    RPINN_TRY(
+        rpinn_reader_choice(reader, reference, "term", names, problem->num_terms, &problem->reference_term));
     if (problem->terms[problem->reference_term].is_test)
-      return rpinn_fail_at(reader->context, reference->place, "reference_term '%s' has role: test; expected a fitted term",
+      return rpinn_fail_at(reader->context, reference->place,
+                           "reference_term '%s' has role: test; expected a fitted term",
                            names[problem->reference_term]);
     problem->has_reference_term = true;
     problem->prior_place = reference->place;
@@ -629,7 +661,8 @@ static RpinnStatus read_prior(RpinnReader *reader, const RpinnYaml *node) {
   if (epsilon) {
     RPINN_TRY(rpinn_reader_number(reader, epsilon, "epsilon", &problem->prior_epsilon));
     if (problem->prior_epsilon < 0)
-      return rpinn_fail_at(reader->context, epsilon->place, "epsilon is %.10g; expected 0 or more", problem->prior_epsilon);
+      return rpinn_fail_at(reader->context, epsilon->place, "epsilon is %.10g; expected 0 or more",
+                           problem->prior_epsilon);
   }
   return RPINN_OK;
 }
@@ -642,7 +675,8 @@ static RpinnStatus read_predict(RpinnReader *reader, const RpinnYaml *node) {
   const RpinnYaml *list;
   RPINN_TRY(rpinn_reader_required(reader, node, "predict", "quantities", &list));
   if (list->kind != RPINN_YAML_SEQUENCE || !list->count)
-    return rpinn_fail_at(reader->context, list->place, "quantities of predict is not a list of names; expected such as [%s]",
+    return rpinn_fail_at(reader->context, list->place,
+                         "quantities of predict is not a list of names; expected such as [%s]",
                          problem->fields[0].name);
   problem->predicted = RPINN_ARENA_NEW(problem->arena, RpinnNamedExpression, list->count);
   if (!problem->predicted) return rpinn_fail_memory(reader->context);
@@ -654,10 +688,10 @@ static RpinnStatus read_predict(RpinnReader *reader, const RpinnYaml *node) {
     RPINN_TRY(check_result_name(reader, predicted->place, predicted->name));
     for (size_t k = 0; k < i; k++)
       if (!strcmp(problem->predicted[k].name, predicted->name))
-        return rpinn_fail_at(reader->context, predicted->place, "'%s' is listed twice; expected each quantity once",
-                             predicted->name);
-    RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, predicted->text, predicted->place,
-                                       &predicted->expression));
+        return rpinn_fail_at(reader->context, predicted->place,
+                             "'%s' is listed twice; expected each quantity once", predicted->name);
+    RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, predicted->text,
+                                       predicted->place, &predicted->expression));
     predicted->state = RPINN_RESOLVED;
     problem->num_predicted++;
   }
@@ -667,7 +701,8 @@ static RpinnStatus read_predict(RpinnReader *reader, const RpinnYaml *node) {
 
 /* ---- the whole ---- */
 
-static RpinnStatus read_data_file(RpinnReader *reader, const RpinnYaml *node, const RpinnProblemOptions *options) {
+static RpinnStatus read_data_file(RpinnReader *reader, const RpinnYaml *node,
+                                  const RpinnProblemOptions *options) {
   RpinnProblem *problem = reader->problem;
   if (node) {
     const char *text;
@@ -677,14 +712,16 @@ static RpinnStatus read_data_file(RpinnReader *reader, const RpinnYaml *node, co
     if (!problem->data_file) return rpinn_fail_memory(reader->context);
   }
   if (options && options->data_file) {
-    problem->data_file = rpinn_arena_copy_text(problem->arena, options->data_file, strlen(options->data_file));
+    problem->data_file =
+        rpinn_arena_copy_text(problem->arena, options->data_file, strlen(options->data_file));
     problem->data_place = (RpinnPlace){.file = "--data"};
     if (!problem->data_file) return rpinn_fail_memory(reader->context);
   }
   return RPINN_OK;
 }
 
-static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root, const RpinnProblemOptions *options) {
+static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
+                                const RpinnProblemOptions *options) {
   RpinnProblem *problem = reader->problem;
   const RpinnYaml *name, *coordinates, *fields, *terms;
   RPINN_TRY(rpinn_reader_keys(reader, root, "the problem file", top_keys, NUM_TOP_KEYS));
@@ -764,7 +801,8 @@ static RpinnStatus load_file(RpinnContext *context, const char *path, const Rpin
   RpinnText bytes = {0};
   RpinnStatus status = rpinn_file_read(context, path, RPINN_YAML_MAX_MEBIBYTES, &bytes);
   if (status == RPINN_OK)
-    status = rpinn_problem_parse(context, path, bytes.bytes ? bytes.bytes : "", bytes.length, options, problem);
+    status =
+        rpinn_problem_parse(context, path, bytes.bytes ? bytes.bytes : "", bytes.length, options, problem);
   rpinn_text_free(&bytes);
   return status;
 }
@@ -775,23 +813,24 @@ static bool looks_like_a_path(const char *text) {
          (length > 4 && !strcmp(text + length - 4, ".yml"));
 }
 
-RpinnStatus rpinn_problem_load(RpinnContext *context, const char *name_or_path, const RpinnProblemOptions *options,
-                               RpinnProblem **problem) {
+RpinnStatus rpinn_problem_load(RpinnContext *context, const char *name_or_path,
+                               const RpinnProblemOptions *options, RpinnProblem **problem) {
   *problem = NULL;
   if (looks_like_a_path(name_or_path)) return load_file(context, name_or_path, options, problem);
   for (size_t i = 0; i < rpinn_shipped_count(); i++)
     if (!strcmp(rpinn_shipped_name(i), name_or_path))
-      return rpinn_problem_parse(context, rpinn_shipped_name(i), rpinn_shipped_text(i), strlen(rpinn_shipped_text(i)),
-                                 options, problem);
+      return rpinn_problem_parse(context, rpinn_shipped_name(i), rpinn_shipped_text(i),
+                                 strlen(rpinn_shipped_text(i)), options, problem);
   if (access(name_or_path, F_OK) == 0) return load_file(context, name_or_path, options, problem);
   const char **names = calloc(rpinn_shipped_count() + 1, sizeof *names);
   if (!names) return rpinn_fail_memory(context);
   for (size_t i = 0; i < rpinn_shipped_count(); i++) names[i] = rpinn_shipped_name(i);
   const char *near = rpinn_nearest_name(name_or_path, names, rpinn_shipped_count());
   free(names);
-  return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "no problem '%s'; expected a shipped name (rpinn list shows them) or a path to a YAML file%s%s%s",
-                    name_or_path, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return rpinn_fail(
+      context, RPINN_ERROR_INPUT,
+      "no problem '%s'; expected a shipped name (rpinn list shows them) or a path to a YAML file%s%s%s",
+      name_or_path, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 void rpinn_problem_destroy(RpinnProblem *problem) {
@@ -800,16 +839,24 @@ void rpinn_problem_destroy(RpinnProblem *problem) {
   rpinn_arena_destroy(problem->arena); /* the problem itself lives in it */
 }
 
-const char *rpinn_problem_name(const RpinnProblem *problem) { return problem->name; }
-size_t rpinn_problem_num_terms(const RpinnProblem *problem) { return problem->num_terms; }
-const char *rpinn_problem_term_name(const RpinnProblem *problem, size_t term) { return problem->terms[term].name; }
+const char *rpinn_problem_name(const RpinnProblem *problem) {
+  return problem->name;
+}
+size_t rpinn_problem_num_terms(const RpinnProblem *problem) {
+  return problem->num_terms;
+}
+const char *rpinn_problem_term_name(const RpinnProblem *problem, size_t term) {
+  return problem->terms[term].name;
+}
 const char *rpinn_problem_setting_text(const RpinnProblem *problem, RpinnSetting setting) {
   return problem->settings.values[setting].text;
 }
 double rpinn_problem_setting_number(const RpinnProblem *problem, RpinnSetting setting) {
   return problem->settings.values[setting].number;
 }
-size_t rpinn_problem_num_presets(const RpinnProblem *problem) { return problem->num_presets; }
+size_t rpinn_problem_num_presets(const RpinnProblem *problem) {
+  return problem->num_presets;
+}
 const char *rpinn_problem_preset_name(const RpinnProblem *problem, size_t preset) {
   return problem->presets[preset].name;
 }

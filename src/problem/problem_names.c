@@ -1,5 +1,5 @@
-/* What a name in an expression means: constants, coordinates, fields, quantities, unknowns. Quantities and constants
- * are parsed when first used, which finds cycles and makes their order in the file free. */
+/* What a name in an expression means: constants, coordinates, fields, quantities, unknowns. Quantities and
+ * constants are parsed when first used, which finds cycles and makes their order in the file free. */
 #include "problem.h"
 
 #include <string.h>
@@ -28,12 +28,13 @@ static RpinnStatus parse_in(Scope *scope, const char *text, RpinnPlace place, Rp
 }
 
 /* Parse a named expression unless it was parsed before. place is where the name was used. */
-static RpinnStatus resolve_named(Scope *outer, RpinnNamedExpression *named, RpinnNameKinds kinds, const char *what,
-                                 RpinnPlace place) {
+static RpinnStatus resolve_named(Scope *outer, RpinnNamedExpression *named, RpinnNameKinds kinds,
+                                 const char *what, RpinnPlace place) {
   if (named->state == RPINN_RESOLVED) return RPINN_OK;
   if (named->state == RPINN_BEING_RESOLVED)
-    return rpinn_fail_at(outer->context, place, "%s '%s' depends on itself; expected definitions without a cycle",
-                         what, named->name);
+    return rpinn_fail_at(outer->context, place,
+                         "%s '%s' depends on itself; expected definitions without a cycle", what,
+                         named->name);
   named->state = RPINN_BEING_RESOLVED;
   Scope inner = make_scope(outer->context, outer->problem, kinds);
   inner.names.nesting = outer->names.nesting;
@@ -52,8 +53,8 @@ enum { MAX_LISTED_NAMES = 12 };
 
 static RpinnStatus fail_unknown(Scope *scope, const char *name, RpinnPlace place) {
   const RpinnProblem *problem = scope->problem;
-  size_t room = problem->num_constants + problem->num_coordinates + problem->num_fields + problem->num_quantities +
-                problem->num_unknowns + 1;
+  size_t room = problem->num_constants + problem->num_coordinates + problem->num_fields +
+                problem->num_quantities + problem->num_unknowns + 1;
   const char **known = RPINN_ARENA_NEW(problem->arena, const char *, room);
   if (!known) return rpinn_fail_memory(scope->context);
   size_t count = 0;
@@ -72,8 +73,8 @@ static RpinnStatus fail_unknown(Scope *scope, const char *name, RpinnPlace place
     rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
   if (count > MAX_LISTED_NAMES) rpinn_text_append(&list, ", …");
   const char *near = rpinn_nearest_name(name, known, count);
-  RpinnStatus status = rpinn_fail_at(scope->context, place, "unknown name '%s'; expected one of %s%s%s%s", name,
-                                     list.bytes ? list.bytes : "?", near ? "; did you mean '" : "",
+  RpinnStatus status = rpinn_fail_at(scope->context, place, "unknown name '%s'; expected one of %s%s%s%s",
+                                     name, list.bytes ? list.bytes : "?", near ? "; did you mean '" : "",
                                      near ? near : "", near ? "'?" : "");
   rpinn_text_free(&list);
   return status;
@@ -124,8 +125,8 @@ RpinnStatus rpinn_problem_expression(RpinnContext *context, RpinnProblem *proble
 }
 
 RpinnStatus rpinn_problem_expression_with(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
-                                          RpinnExtraNames extra, void *user, const char *text, RpinnPlace place,
-                                          RpinnExpression *expression) {
+                                          RpinnExtraNames extra, void *user, const char *text,
+                                          RpinnPlace place, RpinnExpression *expression) {
   Scope scope = make_scope(context, problem, kinds);
   scope.extra = extra;
   scope.extra_user = user;

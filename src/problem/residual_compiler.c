@@ -1,11 +1,11 @@
-/* From an expression to a residual program: which derivatives of which field it needs, merged into as few channels
- * as its form allows, then the instructions in order.
+/* From an expression to a residual program: which derivatives of which field it needs, merged into as few
+ * channels as its form allows, then the instructions in order.
  *
- * Merging. Let s_1 … s_m be the second derivatives of a field that occur in R, and g_k = dR/ds_k. Where the g_k hold
- * no second derivative of the field and are multiples of one another, g_k = c_k g, R is
- *     R = R|_{s=0} + g * (sum_k c_k s_k),
- * and the sum is one constant-coefficient operator: one channel in place of m. The same holds for first derivatives;
- * merging those pays only where no second-order channel needs them one by one. */
+ * Merging. Let s_1 … s_m be the second derivatives of a field that occur in R, and g_k = dR/ds_k. Where the
+ * g_k hold no second derivative of the field and are multiples of one another, g_k = c_k g, R is R = R|_{s=0}
+ * + g * (sum_k c_k s_k), and the sum is one constant-coefficient operator: one channel in place of m. The
+ * same holds for first derivatives; merging those pays only where no second-order channel needs them one by
+ * one. */
 #include "residual_program.h"
 
 #include <math.h>
@@ -45,10 +45,11 @@ static RpinnStatus check_orders(Compiler *compiler, RpinnExpression expression) 
     if (!used[i] || node->operation != RPINN_OPERATION_FIELD || total_order(node) <= 2) continue;
     RpinnText text = {0};
     rpinn_expression_print(compiler->pool, (RpinnExpression)i, compiler->names, 200, &text);
-    status = rpinn_fail_at(compiler->context, compiler->place,
-                           "%s needs %s, a derivative of order %u; field derivatives go up to order 2 (name a second "
-                           "field for an inner derivative and tie it with a term of its own)",
-                           compiler->owner, text.bytes ? text.bytes : "?", total_order(node));
+    status = rpinn_fail_at(
+        compiler->context, compiler->place,
+        "%s needs %s, a derivative of order %u; field derivatives go up to order 2 (name a second "
+        "field for an inner derivative and tie it with a term of its own)",
+        compiler->owner, text.bytes ? text.bytes : "?", total_order(node));
     rpinn_text_free(&text);
   }
   free(used);
@@ -73,11 +74,11 @@ static RpinnChannel channel_of_orders(const uint8_t orders[RPINN_MAX_COORDINATES
 static RpinnStatus channel_leaf(Compiler *compiler, uint32_t field, const RpinnChannel *channel,
                                 RpinnExpression *leaf) {
   size_t k = 0;
-  while (k < compiler->num_inputs && (compiler->input_field[k] != field ||
-                                      !rpinn_channel_equal(&compiler->input_channel[k], channel)))
+  while (k < compiler->num_inputs &&
+         (compiler->input_field[k] != field || !rpinn_channel_equal(&compiler->input_channel[k], channel)))
     k++;
-  if (k == MAX_INPUTS || (k == compiler->num_inputs &&
-                          !rpinn_channel_set_insert(&compiler->program->channels[field], channel)))
+  if (k == MAX_INPUTS ||
+      (k == compiler->num_inputs && !rpinn_channel_set_insert(&compiler->program->channels[field], channel)))
     return rpinn_fail_at(compiler->context, compiler->place, "%s needs too many different field derivatives",
                          compiler->owner);
   if (k == compiler->num_inputs) {
@@ -109,7 +110,8 @@ static RpinnStatus find_leaves(Compiler *compiler, RpinnExpression expression, u
   *count = 0;
   for (size_t i = 0; i <= expression; i++) {
     const RpinnNode *node = &compiler->pool->nodes[i];
-    if (used[i] && node->operation == RPINN_OPERATION_FIELD && node->index == field && total_order(node) == order)
+    if (used[i] && node->operation == RPINN_OPERATION_FIELD && node->index == field &&
+        total_order(node) == order)
       leaves[(*count)++] = (RpinnExpression)i;
   }
   free(used);
@@ -117,12 +119,12 @@ static RpinnStatus find_leaves(Compiler *compiler, RpinnExpression expression, u
 }
 
 typedef struct Dependence {
-  bool at_all; /* some leaf of the list occurs */
+  bool at_all;  /* some leaf of the list occurs */
   bool in_step; /* … inside sign or less, which are flat but not constant: no slope shows it */
 } Dependence;
 
-static RpinnStatus find_dependence(Compiler *compiler, RpinnExpression expression, const RpinnExpression *leaves,
-                                   size_t count, Dependence *dependence) {
+static RpinnStatus find_dependence(Compiler *compiler, RpinnExpression expression,
+                                   const RpinnExpression *leaves, size_t count, Dependence *dependence) {
   const RpinnNode *nodes = compiler->pool->nodes;
   uint8_t *used = rpinn_expression_reachable(compiler->pool, expression);
   bool *depends = used ? calloc((size_t)expression + 1, sizeof *depends) : NULL;
@@ -144,9 +146,9 @@ static RpinnStatus find_dependence(Compiler *compiler, RpinnExpression expressio
 }
 
 /* Replace R by R|_{s=0} + first * g * (sum_k c_k/c_first s_k) for the members of one group. */
-static RpinnStatus merge_group(Compiler *compiler, uint32_t field, unsigned order, const RpinnExpression *leaves,
-                               const double *coefficients, size_t count, RpinnExpression core,
-                               RpinnExpression *expression) {
+static RpinnStatus merge_group(Compiler *compiler, uint32_t field, unsigned order,
+                               const RpinnExpression *leaves, const double *coefficients, size_t count,
+                               RpinnExpression core, RpinnExpression *expression) {
   RpinnExpressionPool *pool = compiler->pool;
   RpinnChannel channel = {.order = order};
   Replacement zeros = {.count = count};
@@ -160,15 +162,16 @@ static RpinnStatus merge_group(Compiler *compiler, uint32_t field, unsigned orde
   RpinnExpression leaf;
   RPINN_TRY(channel_leaf(compiler, field, &channel, &leaf));
   RpinnExpression rest = rpinn_expression_substitute(pool, *expression, replace_listed, &zeros);
-  RpinnExpression factor =
-      rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, rpinn_expression_number(pool, coefficients[0]), core);
+  RpinnExpression factor = rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY,
+                                                  rpinn_expression_number(pool, coefficients[0]), core);
   RpinnExpression merged = rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, factor, leaf);
   *expression = rpinn_expression_apply(pool, RPINN_OPERATION_ADD, merged, rest);
   return rpinn_expression_pool_status(compiler->context, pool);
 }
 
 /* Merge what can be merged among the derivatives of one order of one field. */
-static RpinnStatus merge_order(Compiler *compiler, uint32_t field, unsigned order, RpinnExpression *expression) {
+static RpinnStatus merge_order(Compiler *compiler, uint32_t field, unsigned order,
+                               RpinnExpression *expression) {
   RpinnExpressionPool *pool = compiler->pool;
   RpinnExpression leaves[MAX_LEAVES], cores[MAX_LEAVES];
   double coefficients[MAX_LEAVES];
@@ -198,7 +201,8 @@ static RpinnStatus merge_order(Compiler *compiler, uint32_t field, unsigned orde
       free_to_merge[other] = false;
     }
     if (group_size > 1)
-      RPINN_TRY(merge_group(compiler, field, order, group, group_coefficients, group_size, cores[k], expression));
+      RPINN_TRY(
+          merge_group(compiler, field, order, group, group_coefficients, group_size, cores[k], expression));
   }
   return RPINN_OK;
 }
@@ -213,7 +217,8 @@ static RpinnStatus replace_fields(Compiler *compiler, RpinnExpression *expressio
         RpinnChannel channel = channel_of_orders(compiler->pool->nodes[list.leaves[k]].orders);
         RPINN_TRY(channel_leaf(compiler, field, &channel, &list.image[k]));
       }
-      if (list.count) *expression = rpinn_expression_substitute(compiler->pool, *expression, replace_listed, &list);
+      if (list.count)
+        *expression = rpinn_expression_substitute(compiler->pool, *expression, replace_listed, &list);
     }
   return rpinn_expression_pool_status(compiler->context, compiler->pool);
 }
@@ -246,16 +251,21 @@ static RpinnStatus expand_powers(Compiler *compiler, RpinnExpression *expression
     RpinnNode node = pool->nodes[i];
     unsigned num_arguments = rpinn_operation_num_arguments(node.operation);
     double exponent = 0;
-    bool power = node.operation == RPINN_OPERATION_POWER && rpinn_expression_is_number(pool, node.b, &exponent);
+    bool power =
+        node.operation == RPINN_OPERATION_POWER && rpinn_expression_is_number(pool, node.b, &exponent);
     bool whole = power && exponent == floor(exponent) && fabs(exponent) <= LARGEST_POWER;
-    if (!num_arguments) image[i] = (RpinnExpression)i;
-    else if (power && exponent == 0.5) image[i] = rpinn_expression_apply(pool, RPINN_OPERATION_SQRT, image[node.a], 0);
+    if (!num_arguments)
+      image[i] = (RpinnExpression)i;
+    else if (power && exponent == 0.5)
+      image[i] = rpinn_expression_apply(pool, RPINN_OPERATION_SQRT, image[node.a], 0);
     else if (whole) {
       image[i] = whole_power(pool, image[node.a], (unsigned)fabs(exponent));
       if (exponent < 0)
-        image[i] = rpinn_expression_apply(pool, RPINN_OPERATION_DIVIDE, rpinn_expression_number(pool, 1), image[i]);
+        image[i] =
+            rpinn_expression_apply(pool, RPINN_OPERATION_DIVIDE, rpinn_expression_number(pool, 1), image[i]);
     } else
-      image[i] = rpinn_expression_apply(pool, node.operation, image[node.a], num_arguments > 1 ? image[node.b] : 0);
+      image[i] =
+          rpinn_expression_apply(pool, node.operation, image[node.a], num_arguments > 1 ? image[node.b] : 0);
   }
   *expression = image[*expression];
   free(image);
@@ -314,9 +324,10 @@ static RpinnStatus compile(Compiler *compiler, RpinnExpression expression) {
   return emit(compiler, expression);
 }
 
-RpinnStatus rpinn_residual_program_compile(RpinnContext *context, RpinnArena *arena, RpinnExpressionPool *pool,
-                                           RpinnExpression expression, size_t num_fields,
-                                           const RpinnExpressionNames *names, const char *owner, RpinnPlace place,
+RpinnStatus rpinn_residual_program_compile(RpinnContext *context, RpinnArena *arena,
+                                           RpinnExpressionPool *pool, RpinnExpression expression,
+                                           size_t num_fields, const RpinnExpressionNames *names,
+                                           const char *owner, RpinnPlace place,
                                            RpinnResidualProgram **program) {
   *program = RPINN_ARENA_NEW(arena, RpinnResidualProgram, 1);
   Compiler *compiler = calloc(1, sizeof *compiler);
@@ -351,8 +362,10 @@ void rpinn_channel_print(const RpinnChannel *channel, const char *field, const c
       if (c == 0) continue;
       rpinn_text_append(text, "%s", first ? c < 0 ? "-" : "" : c < 0 ? " - " : " + ");
       if (fabs(c) != 1) rpinn_text_append(text, "%.6g*", fabs(c));
-      if (channel->order == 1) rpinn_text_append(text, "d(%s, %s)", field, coordinates[i]);
-      else rpinn_text_append(text, "d(%s, %s, %s)", field, coordinates[i], coordinates[j]);
+      if (channel->order == 1)
+        rpinn_text_append(text, "d(%s, %s)", field, coordinates[i]);
+      else
+        rpinn_text_append(text, "d(%s, %s, %s)", field, coordinates[i], coordinates[j]);
       first = false;
     }
 }

@@ -57,8 +57,9 @@ static double slope_b(RpinnOperation operation, double r, double a, double b) {
   }
 }
 
-void rpinn_residual_program_reverse(const RpinnResidualProgram *program, const double *registers, double weight,
-                                    double *adjoints, double *channel_adjoints, double *unknown_adjoints) {
+void rpinn_residual_program_reverse(const RpinnResidualProgram *program, const double *registers,
+                                    double weight, double *adjoints, double *channel_adjoints,
+                                    double *unknown_adjoints) {
   size_t count = program->num_instructions;
   for (size_t i = 0; i < count; i++) adjoints[i] = 0;
   for (size_t k = 0; k < program->num_inputs; k++) channel_adjoints[k] = 0;

@@ -25,19 +25,25 @@ RpinnSetting rpinn_setting_find(const char *name) {
 }
 
 /* "auto" is a value exactly where it is the default. */
-static bool has_auto(RpinnSetting setting) { return !strcmp(definitions[setting].initial, "auto"); }
+static bool has_auto(RpinnSetting setting) {
+  return !strcmp(definitions[setting].initial, "auto");
+}
 
 static void describe_range(RpinnSetting setting, char *text, size_t size) {
   const RpinnSettingDefinition *definition = &definitions[setting];
   const char *also = has_auto(setting) ? " or auto" : "";
   switch (definition->kind) {
   case RPINN_SETTING_INTEGER:
-    snprintf(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest, also);
+    snprintf(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest,
+             also);
     break;
   case RPINN_SETTING_REAL:
-    if (isinf(definition->highest)) snprintf(text, size, "a number above 0, inf included%s", also);
-    else if (definition->highest == 1) snprintf(text, size, "a number above 0 and at most 1%s", also);
-    else snprintf(text, size, "a number above 0%s", also);
+    if (isinf(definition->highest))
+      snprintf(text, size, "a number above 0, inf included%s", also);
+    else if (definition->highest == 1)
+      snprintf(text, size, "a number above 0 and at most 1%s", also);
+    else
+      snprintf(text, size, "a number above 0%s", also);
     break;
   case RPINN_SETTING_CHOICE:
     snprintf(text, size, "%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices);
@@ -64,7 +70,8 @@ static int choice_position(const char *choices, const char *text) {
   return -1;
 }
 
-static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text, RpinnPlace place) {
+static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
+                              RpinnPlace place) {
   char range[256];
   describe_range(setting, range, sizeof range);
   return rpinn_fail_at(context, place, "%s is '%s'; expected %s", definitions[setting].name, text, range);
@@ -91,8 +98,10 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
   case RPINN_SETTING_REAL:
     if (is_auto) break;
     if (!parse_number(setting, text, &number)) return fail_value(context, setting, text, place);
-    if (definitions[setting].kind == RPINN_SETTING_INTEGER) snprintf(canonical, sizeof canonical, "%.0f", number);
-    else rpinn_number_format(number, canonical);
+    if (definitions[setting].kind == RPINN_SETTING_INTEGER)
+      snprintf(canonical, sizeof canonical, "%.0f", number);
+    else
+      rpinn_number_format(number, canonical);
     break;
   case RPINN_SETTING_CHOICE:
     number = choice_position(definitions[setting].choices, text);

@@ -32,7 +32,8 @@ static void destroy(RpinnBackend *backend) {
 /* Room for a program's registers and inputs. */
 static RpinnStatus reserve(PlainBackend *plain, const RpinnResidualProgram *program) {
   double **arrays[] = {&plain->registers, &plain->adjoints, &plain->channels, &plain->channel_adjoints};
-  size_t need[] = {program->num_instructions, program->num_instructions, program->num_inputs, program->num_inputs};
+  size_t need[] = {program->num_instructions, program->num_instructions, program->num_inputs,
+                   program->num_inputs};
   if (program->num_instructions > plain->num_registers || program->num_inputs > plain->num_channels ||
       !plain->registers) {
     for (int k = 0; k < 4; k++) {
@@ -79,13 +80,15 @@ static double point_forward(PlainBackend *plain, const RpinnResidualProgram *pro
       rpinn_plain_jet_forward(&model->networks[f], &program->channels[f], theta, x, &plain->jets[f],
                               plain->field_values + f * RPINN_MAX_CHANNELS);
   for (size_t k = 0; k < program->num_inputs; k++)
-    plain->channels[k] = plain->field_values[program->inputs[k].field * RPINN_MAX_CHANNELS + program->inputs[k].channel];
-  return rpinn_residual_program_forward(program, x, plain->channels, theta + model->unknown_start, plain->registers);
+    plain->channels[k] =
+        plain->field_values[program->inputs[k].field * RPINN_MAX_CHANNELS + program->inputs[k].channel];
+  return rpinn_residual_program_forward(program, x, plain->channels, theta + model->unknown_start,
+                                        plain->registers);
 }
 
 /* gradient += weight * dR/dtheta at the point of the last forward pass. */
-static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *program, const double *theta, double weight,
-                          double *gradient) {
+static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *program, const double *theta,
+                          double weight, double *gradient) {
   const RpinnEnergyModel *model = plain->base.model;
   rpinn_residual_program_reverse(program, plain->registers, weight, plain->adjoints, plain->channel_adjoints,
                                  gradient + model->unknown_start);
@@ -100,8 +103,8 @@ static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *progr
 }
 
 /* One member: energies of the terms and of the prior, and the gradient when asked for. */
-static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const double *offsets, double *energy,
-                                 double *gradient, double *term_energies) {
+static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const double *offsets,
+                                 double *energy, double *gradient, double *term_energies) {
   const RpinnEnergyModel *model = plain->base.model;
   const double *offset = offsets;
   if (gradient) memset(gradient, 0, model->num_parameters * sizeof *gradient);
@@ -125,19 +128,20 @@ static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const
   return RPINN_OK;
 }
 
-static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch, double *values, double *gradients,
-                            double *term_energies) {
+static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch, double *values,
+                            double *gradients, double *term_energies) {
   PlainBackend *plain = (PlainBackend *)backend;
   const RpinnEnergyModel *model = backend->model;
   for (size_t k = 0; k < batch->num_members; k++)
-    RPINN_TRY(member_energy(plain, rpinn_batch_parameters(batch, model, k), rpinn_batch_offsets(batch, model, k),
-                            &values[k], gradients ? gradients + k * model->num_parameters : NULL,
+    RPINN_TRY(member_energy(plain, rpinn_batch_parameters(batch, model, k),
+                            rpinn_batch_offsets(batch, model, k), &values[k],
+                            gradients ? gradients + k * model->num_parameters : NULL,
                             term_energies ? term_energies + k * (model->num_terms + 1) : NULL));
   return RPINN_OK;
 }
 
-static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch, const RpinnEvaluation *evaluation,
-                            double *values) {
+static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const RpinnEvaluation *evaluation, double *values) {
   PlainBackend *plain = (PlainBackend *)backend;
   for (size_t k = 0; k < batch->num_members; k++)
     for (size_t q = 0; q < evaluation->num_programs; q++) {

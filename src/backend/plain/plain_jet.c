@@ -1,14 +1,15 @@
 /* Forward, for the channels of one point (index 0: value, d: order 1, L: order 2 with coefficients c_ij):
  *
  *   z^l = W a^(l-1) + b          z_d^l = W a_d^(l-1)        z_L^l = W a_L^(l-1)
- *   a   = s(z)                   a_d   = s'(z) z_d          a_L   = s'(z) z_L + s''(z) Q,  Q = sum_{i<=j} c_ij z_i z_j
+ *   a   = s(z)                   a_d   = s'(z) z_d          a_L   = s'(z) z_L + s''(z) Q,  Q = sum_{i<=j}
+ * c_ij z_i z_j
  *
  * Reverse, with bars for adjoints:
  *
  *   zbar_L = s' abar_L
  *   zbar_d = s' abar_d                 and zbar_i += abar_L s'' dQ/dz_i for the plain first derivatives i
  *   zbar   = s' abar + sum_d s'' z_d abar_d + sum_L abar_L (s'' z_L + s''' Q)
- *   Wbar  += zbar a^T over all channels,  bbar += zbar of the value,  abar of the layer below = W^T zbar          */
+ *   Wbar  += zbar a^T over all channels,  bbar += zbar of the value,  abar of the layer below = W^T zbar */
 #include "plain_jet.h"
 
 #include <string.h>
@@ -37,23 +38,28 @@ static double *channel_of(const RpinnPlainJet *jet, double *array, size_t layer,
   return array + (layer * RPINN_MAX_CHANNELS + channel) * jet->max_width;
 }
 
-/* The input is s_i = scale_i x_i + shift_i: its derivative in coordinate i is scale_i, its second ones vanish. */
-static void set_input(const RpinnNetwork *network, const RpinnChannelSet *set, const double *x, RpinnPlainJet *jet) {
+/* The input is s_i = scale_i x_i + shift_i: its derivative in coordinate i is scale_i, its second ones
+ * vanish. */
+static void set_input(const RpinnNetwork *network, const RpinnChannelSet *set, const double *x,
+                      RpinnPlainJet *jet) {
   for (size_t c = 0; c < set->count; c++) {
     const RpinnChannel *channel = &set->channels[c];
     double *a = channel_of(jet, jet->a, 0, c);
     for (size_t i = 0; i < network->num_inputs; i++) {
       size_t coordinate = network->input_coordinate[i];
-      if (channel->order == 0) a[i] = network->input_scale[i] * x[coordinate] + network->input_shift[i];
-      else if (channel->order == 1) a[i] = network->input_scale[i] * channel->coefficient[coordinate];
-      else a[i] = 0;
+      if (channel->order == 0)
+        a[i] = network->input_scale[i] * x[coordinate] + network->input_shift[i];
+      else if (channel->order == 1)
+        a[i] = network->input_scale[i] * channel->coefficient[coordinate];
+      else
+        a[i] = 0;
     }
   }
 }
 
 /* Q = sum_{i<=j} c_ij z_i z_j for unit k; slope (may be NULL) gets dQ/dz_i at the position of channel i. */
-static double quadratic(const RpinnPlainJet *jet, const RpinnChannelSet *set, const RpinnChannel *channel, size_t layer,
-                        size_t k, double *slope) {
+static double quadratic(const RpinnPlainJet *jet, const RpinnChannelSet *set, const RpinnChannel *channel,
+                        size_t layer, size_t k, double *slope) {
   double sum = 0;
   for (size_t i = 0; i < RPINN_MAX_COORDINATES; i++)
     for (size_t j = i; j < RPINN_MAX_COORDINATES; j++) {
@@ -70,8 +76,8 @@ static double quadratic(const RpinnPlainJet *jet, const RpinnChannelSet *set, co
   return sum;
 }
 
-static void apply_weights(const RpinnNetwork *network, const RpinnChannelSet *set, const double *theta, size_t layer,
-                          RpinnPlainJet *jet) {
+static void apply_weights(const RpinnNetwork *network, const RpinnChannelSet *set, const double *theta,
+                          size_t layer, RpinnPlainJet *jet) {
   size_t num_in = network->width[layer], num_out = network->width[layer + 1];
   const double *W = rpinn_network_weights(network, theta, layer), *b = W + num_in * num_out;
   for (size_t c = 0; c < set->count; c++) {
@@ -85,7 +91,8 @@ static void apply_weights(const RpinnNetwork *network, const RpinnChannelSet *se
   }
 }
 
-static void apply_activation(const RpinnNetwork *network, const RpinnChannelSet *set, size_t layer, RpinnPlainJet *jet) {
+static void apply_activation(const RpinnNetwork *network, const RpinnChannelSet *set, size_t layer,
+                             RpinnPlainJet *jet) {
   for (size_t k = 0; k < network->width[layer + 1]; k++) {
     double s[4];
     rpinn_activation_derivatives(network->activation, channel_of(jet, jet->z, layer, 0)[k], s);
@@ -93,9 +100,12 @@ static void apply_activation(const RpinnNetwork *network, const RpinnChannelSet 
       const RpinnChannel *channel = &set->channels[c];
       double z = channel_of(jet, jet->z, layer, c)[k];
       double *a = channel_of(jet, jet->a, layer + 1, c);
-      if (channel->order == 0) a[k] = s[0];
-      else if (channel->order == 1) a[k] = s[1] * z;
-      else a[k] = s[1] * z + s[2] * quadratic(jet, set, channel, layer, k, NULL);
+      if (channel->order == 0)
+        a[k] = s[0];
+      else if (channel->order == 1)
+        a[k] = s[1] * z;
+      else
+        a[k] = s[1] * z + s[2] * quadratic(jet, set, channel, layer, k, NULL);
     }
   }
 }
@@ -109,7 +119,8 @@ void rpinn_plain_jet_forward(const RpinnNetwork *network, const RpinnChannelSet 
     if (l < last) apply_activation(network, set, l, jet);
   }
   for (size_t c = 0; c < set->count; c++)
-    values[c] = network->output_factor * channel_of(jet, jet->z, last, c)[0] + (c == 0 ? network->output_shift : 0);
+    values[c] =
+        network->output_factor * channel_of(jet, jet->z, last, c)[0] + (c == 0 ? network->output_shift : 0);
 }
 
 /* adjoint_a of layer l+1 to adjoint_z of layer l. */
@@ -135,8 +146,8 @@ static void reverse_activation(const RpinnNetwork *network, const RpinnChannelSe
 }
 
 /* adjoint_z of layer l to the gradient of its weights and to adjoint_a of the layer below. */
-static void reverse_weights(const RpinnNetwork *network, const RpinnChannelSet *set, const double *theta, size_t layer,
-                            RpinnPlainJet *jet, double *gradient) {
+static void reverse_weights(const RpinnNetwork *network, const RpinnChannelSet *set, const double *theta,
+                            size_t layer, RpinnPlainJet *jet, double *gradient) {
   size_t num_in = network->width[layer], num_out = network->width[layer + 1];
   const double *W = rpinn_network_weights(network, theta, layer);
   double *Wbar = rpinn_network_gradient(network, gradient, layer);
