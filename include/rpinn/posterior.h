@@ -39,6 +39,10 @@ RPINN_API RpinnStatus rpinn_posterior_energy(RpinnPosterior *posterior, const do
 RPINN_API RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *theta, double *rows,
                                                 double *jacobian);
 
+/* The quantities of `predict:` at its points: values [num quantities][num_predictions]. */
+RPINN_API RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values);
+RPINN_API size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior);
+
 /* The same as abstract targets. The member must stay where it is while the objective is used. */
 typedef struct RpinnPosteriorMember {
   RpinnPosterior *posterior;

@@ -23,6 +23,12 @@ extern "C" {
   X(DECAY_RATE, "decay_rate", REAL, "0.9", 1e-300, 1, "",                                                    \
     "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
   X(DECAY_STEPS, "decay_steps", REAL, "5000", 1e-300, 1e300, "", "see decay_rate")                           \
+  X(GRADIENT_TOLERANCE, "gradient_tolerance", REAL, "auto", 1e-300, 1e300, "",                               \
+    "an optimiser stops below this gradient norm; auto: 1e-6, never for adam")                               \
+  X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, "auto", 1e-300, 1, "",                                   \
+    "… or when the loss falls by no more than this share; auto: 1e-8, never for adam")                       \
+  X(PROGRESS_WINDOW, "progress_window", INTEGER, "auto", 1, 1e12, "",                                        \
+    "… over so many iterations; auto: 100, 20 for lm")                                                       \
   X(CHAINS, "chains", INTEGER, "4", 1, 1e6, "", "independent chains of NUTS")                                \
   X(WARMUP, "warmup", INTEGER, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")                   \
   X(SEED, "seed", INTEGER, "0", 0, 9007199254740992, "", "names every random stream of the run")             \
@@ -35,7 +41,8 @@ extern "C" {
   X(START, "start", TEXT, "glorot", 0, 0, "",                                                                \
     "starting point: glorot, prior, map, zero, or a run directory")                                          \
   X(BACKEND, "backend", CHOICE, "plain", 0, 0, "plain", "what computes energies")                            \
-  X(PRECISION, "precision", CHOICE, "double", 0, 0, "double", "arithmetic of the backend")                   \
+  X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
+    "arithmetic of the backend; auto: its usual one")                                                        \
   X(THREADS, "threads", INTEGER, "0", 0, 65536, "", "worker threads; 0: one per core")
 
 typedef enum RpinnSetting {

@@ -68,11 +68,20 @@ typedef struct RpinnAdamStates {
 
 typedef struct RpinnBackend RpinnBackend;
 
+typedef enum RpinnPrecision {
+  RPINN_PRECISION_FLOAT,
+  RPINN_PRECISION_DOUBLE,
+  RPINN_PRECISION_TF32
+} RpinnPrecision;
+
 typedef struct RpinnBackendOperations {
   const char *name;
+  RpinnPrecision usual_precision; /* what it computes in when nothing is asked for */
+  unsigned precisions;            /* what it can: one bit each */
 
   /* ---- required ---- */
-  RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnBackend **backend);
+  RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
+                        RpinnBackend **backend);
   void (*destroy)(RpinnBackend *backend);
   /* energies [num_members]; gradients [num_members][N] and term_energies [num_members][num_terms + 1] (the
    * prior comes last) may be NULL. */

@@ -90,7 +90,8 @@ static RpinnStatus prepare(Examiner *examiner) {
   rpinn_posterior_start_glorot(posterior, 0, examiner->theta);
   for (size_t j = 0; j < N; j++) examiner->theta[j] += 0.1 * rpinn_stream_normal(&examiner->stream);
   rpinn_stream_normals(&examiner->stream, M + N, examiner->offsets);
-  return rpinn_plain_backend.create(examiner->context, &examiner->model, &examiner->backend);
+  return rpinn_plain_backend.create(examiner->context, &examiner->model, RPINN_PRECISION_DOUBLE,
+                                    &examiner->backend);
 }
 
 /* ---- jets ---- */

@@ -91,6 +91,22 @@ static RpinnStatus make_prior(RpinnContext *context, RpinnPosterior *posterior) 
   return RPINN_OK;
 }
 
+static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnSettingsValues *settings = &posterior->problem->settings;
+  const char *name = settings->values[RPINN_SETTING_BACKEND].text;
+  const RpinnBackendOperations *operations = rpinn_backend_find(name);
+  if (!operations)
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "backend %s is not in this build", name);
+  posterior->precision = settings->values[RPINN_SETTING_PRECISION].is_auto
+                             ? operations->usual_precision
+                             : (RpinnPrecision)(int)settings->values[RPINN_SETTING_PRECISION].number;
+  if (!(operations->precisions >> posterior->precision & 1))
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
+                      "backend %s does not compute in %s; leave precision at auto", name,
+                      settings->values[RPINN_SETTING_PRECISION].text);
+  return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
+}
+
 static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required) {
   RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;
@@ -106,11 +122,7 @@ static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool 
   model->num_parameters = model->unknown_start + problem->num_unknowns;
   RPINN_TRY(make_terms(context, posterior));
   RPINN_TRY(make_prior(context, posterior));
-  const char *name = problem->settings.values[RPINN_SETTING_BACKEND].text;
-  const RpinnBackendOperations *operations = rpinn_backend_find(name);
-  if (!operations)
-    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "backend %s is not in this build", name);
-  return operations->create(context, model, &posterior->backend);
+  return make_backend(context, posterior);
 }
 
 RpinnStatus rpinn_posterior_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
@@ -172,14 +184,41 @@ RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *t
   return posterior->backend->operations->residuals(posterior->backend, theta, rows, jacobian);
 }
 
+RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values) {
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  RpinnEvaluation evaluation = {.num_points = posterior->data->predict.count,
+                                .points = posterior->data->predict.x,
+                                .num_programs = posterior->problem->num_predicted,
+                                .programs = posterior->predictions};
+  return posterior->backend->operations->evaluate(posterior->backend, &batch, &evaluation, values);
+}
+
+size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior) {
+  return posterior->data->predict.count;
+}
+
+/* ---- targets ---- */
+
 static RpinnStatus member_evaluate(void *data, const double *theta, double *value, double *gradient) {
   RpinnPosteriorMember *member = data;
   return rpinn_posterior_energy(member->posterior, theta, member->offsets, value, gradient, NULL);
 }
 
+static RpinnStatus member_adam(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
+                               double *value) {
+  RpinnPosteriorMember *member = data;
+  RpinnBackend *backend = member->posterior->backend;
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = state->theta, .offsets = member->offsets};
+  RpinnAdamStates states = {state->theta, state->m, state->v, &state->t};
+  return backend->operations->adam_advance(backend, &batch, rule, &states, num_steps, value);
+}
+
 RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member) {
-  return (RpinnObjective){
-      .num_parameters = member->posterior->model.num_parameters, .data = member, .evaluate = member_evaluate};
+  bool has_adam = member->posterior->backend->operations->adam_advance != NULL;
+  return (RpinnObjective){.num_parameters = member->posterior->model.num_parameters,
+                          .data = member,
+                          .evaluate = member_evaluate,
+                          .adam_advance = has_adam ? member_adam : NULL};
 }
 
 static RpinnStatus squares_residuals(void *data, const double *theta, double *rows) {
@@ -190,14 +229,35 @@ static RpinnStatus squares_jacobian(void *data, const double *theta, double *row
   return rpinn_posterior_residuals(data, theta, rows, jacobian);
 }
 
+static RpinnStatus squares_times(void *data, const double *theta, const double *direction, double *product) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->jacobian_times(backend, theta, direction, product);
+}
+
+static RpinnStatus squares_transposed(void *data, const double *theta, const double *weights,
+                                      double *product) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->transposed_times(backend, theta, weights, product);
+}
+
+static RpinnStatus squares_gram(void *data, const double *theta, const double *scale, double *rows,
+                                double *gram) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->gram(backend, theta, scale, rows, gram);
+}
+
 RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosterior *posterior) {
+  const RpinnBackendOperations *operations = posterior->backend->operations;
   return (RpinnLeastSquares){.num_parameters = posterior->model.num_parameters,
                              .num_rows = posterior->model.num_rows,
                              .prior_root = posterior->model.prior_root,
                              .prior_mean = posterior->model.prior_mean,
                              .data = posterior,
                              .residuals = squares_residuals,
-                             .jacobian = squares_jacobian};
+                             .jacobian = squares_jacobian,
+                             .jacobian_times = operations->jacobian_times ? squares_times : NULL,
+                             .transposed_times = operations->transposed_times ? squares_transposed : NULL,
+                             .gram = operations->gram ? squares_gram : NULL};
 }
 
 /* ---- starts and offsets ---- */

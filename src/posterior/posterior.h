@@ -18,6 +18,7 @@ struct RpinnPosterior {
   RpinnTermModel *terms;                    /* [model.num_terms] */
   const RpinnResidualProgram **predictions; /* [problem->num_predicted] */
   uint64_t seed;
+  RpinnPrecision precision;
   RpinnBackend *backend;
 };
 

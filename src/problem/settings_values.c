@@ -46,7 +46,8 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
       snprintf(text, size, "a number above 0%s", also);
     break;
   case RPINN_SETTING_CHOICE:
-    snprintf(text, size, "%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices);
+    snprintf(text, size, "%s%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices,
+             has_auto(setting) ? "|auto" : "");
     break;
   case RPINN_SETTING_TEXT: snprintf(text, size, "a text"); break;
   }
@@ -104,6 +105,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
       rpinn_number_format(number, canonical);
     break;
   case RPINN_SETTING_CHOICE:
+    if (is_auto) break;
     number = choice_position(definitions[setting].choices, text);
     if (number < 0) return fail_value(context, setting, text, place);
     break;

@@ -47,7 +47,9 @@ static RpinnStatus reserve(PlainBackend *plain, const RpinnResidualProgram *prog
   return RPINN_OK;
 }
 
-static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, RpinnBackend **backend) {
+static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
+                          RpinnBackend **backend) {
+  (void)precision; /* always double */
   PlainBackend *plain = calloc(1, sizeof *plain);
   if (!plain) return rpinn_fail_memory(context);
   *backend = &plain->base;
@@ -173,6 +175,8 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
 }
 
 const RpinnBackendOperations rpinn_plain_backend = {.name = "plain",
+                                                    .usual_precision = RPINN_PRECISION_DOUBLE,
+                                                    .precisions = 1u << RPINN_PRECISION_DOUBLE,
                                                     .create = create,
                                                     .destroy = destroy,
                                                     .energies = energies,
