@@ -5,6 +5,7 @@
 #include "rpinn/check.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"
+#include "rpinn/optimize.h"
 #include "rpinn/posterior.h"
 #include "rpinn/problem.h"
 #include "rpinn/settings.h"
