@@ -5,19 +5,21 @@
 #include <rpinn/rpinn.h>
 
 /* Exit codes of the contract. */
-enum { EXIT_DONE = 0, EXIT_MACHINE = 1, EXIT_USAGE = 2, EXIT_PROBLEMS = 3 };
+enum { EXIT_DONE = 0, EXIT_MACHINE = 1, EXIT_USAGE = 2, EXIT_PROBLEMS = 3, EXIT_INTERRUPTED = 130 };
 
 /* Options that a command takes, beside the flags of the settings. */
 typedef enum OptionSet {
   OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
-  OPTIONS_JSON = 2     /* --json */
+  OPTIONS_JSON = 2,    /* --json */
+  OPTIONS_RUN = 4      /* --out, --quiet */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256 };
 
 typedef struct Options {
   const char *problem; /* the one positional argument, or NULL */
-  bool json;
+  const char *folder;  /* --out, or NULL */
+  bool json, quiet;
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];
   char names[MAX_OVERRIDES][64];
@@ -33,7 +35,7 @@ typedef struct Command {
   int (*run)(const Options *options);
 } Command;
 
-extern const Command command_check, command_list;
+extern const Command command_check, command_list, command_run;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

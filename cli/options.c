@@ -18,9 +18,13 @@ static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
 
 static int fail_unknown_flag(const Command *command, const char *flag) {
   char names[RPINN_NUM_SETTINGS][64];
-  const char *known[RPINN_NUM_SETTINGS + 5] = {"--help"};
+  const char *known[RPINN_NUM_SETTINGS + 7] = {"--help"};
   size_t count = 1;
   if (command->option_sets & OPTIONS_JSON) known[count++] = "--json";
+  if (command->option_sets & OPTIONS_RUN) {
+    known[count++] = "--out";
+    known[count++] = "--quiet";
+  }
   if (command->option_sets & OPTIONS_PROBLEM) {
     known[count++] = "--preset";
     known[count++] = "--set";
@@ -83,11 +87,16 @@ static int take_option(const Command *command, Arguments *arguments, const char 
   size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
   snprintf(flag, sizeof flag, "%.*s", (int)length, argument);
   const char *inline_value = equals ? equals + 1 : NULL;
-  if (!strcmp(flag, "--json") && command->option_sets & OPTIONS_JSON) {
-    if (inline_value) return report_usage("--json takes no value; found '%s'", inline_value);
-    options->json = true;
+  bool *toggle = NULL;
+  if (!strcmp(flag, "--json") && command->option_sets & OPTIONS_JSON) toggle = &options->json;
+  if (!strcmp(flag, "--quiet") && command->option_sets & OPTIONS_RUN) toggle = &options->quiet;
+  if (toggle && inline_value) return report_usage("%s takes no value; found '%s'", flag, inline_value);
+  if (toggle) {
+    *toggle = true;
     return -1;
   }
+  if (!strcmp(flag, "--out") && command->option_sets & OPTIONS_RUN)
+    return take_value(arguments, flag, inline_value, &options->folder);
   if (command->option_sets & OPTIONS_PROBLEM) {
     int code = -1;
     if (!strcmp(flag, "--preset")) return take_value(arguments, flag, inline_value, &options->loading.preset);
@@ -153,6 +162,9 @@ void command_print_help(const Command *command) {
       printf("  %-24s %s\n%27s(%s)\n", flag, rpinn_setting_definition((RpinnSetting)i)->help, "", words);
     }
   }
+  if (command->option_sets & OPTIONS_RUN)
+    printf("  --out DIR                the run directory (default results/<problem>-<method>)\n"
+           "  --quiet                  no progress and no table\n");
   if (command->option_sets & OPTIONS_JSON) printf("  --json                   print JSON for programs\n");
   printf("  --help                   this text\n");
 }
