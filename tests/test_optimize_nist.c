@@ -355,6 +355,34 @@ static void levenberg_marquardt_fits_all(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* Iteration by iteration: a step is taken when it lowers the loss, and otherwise nothing moves. */
+static void levenberg_marquardt_never_goes_up(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 1000};
+  for (size_t k = 0; k < NUM_REGRESSIONS; k++) {
+    Scaled scaled = in_units(regressions[k], NULL);
+    RpinnLeastSquares problem = least_squares(&scaled);
+    size_t bytes = problem.num_parameters * sizeof(double);
+    RpinnOptimizer *optimizer;
+    assert_int_equal(rpinn_levenberg_marquardt_create(context, &problem, NULL, &options, &optimizer),
+                     RPINN_OK);
+    assert_int_equal(rpinn_optimizer_start(optimizer, regressions[k]->starts[0]), RPINN_OK);
+    RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
+    while (optimum.stop == RPINN_STOP_RUNNING) {
+      double before[MOST_PARAMETERS], loss = optimum.loss;
+      memcpy(before, optimum.theta, bytes);
+      assert_int_equal(rpinn_optimizer_advance(optimizer, 1), RPINN_OK);
+      optimum = rpinn_optimizer_optimum(optimizer);
+      bool moved = memcmp(before, optimum.theta, bytes) != 0;
+      assert_true(moved ? optimum.loss < loss : optimum.loss == loss);
+    }
+    rpinn_optimizer_destroy(optimizer);
+  }
+  rpinn_context_destroy(context);
+}
+
 /* L-BFGS knows no scales: the parameters are in units of the start. Eckerle4's first start lies on a plateau,
  * where the model vanishes at nearly all points, and the descent leads away from the solution. */
 static void lbfgs_fits_all_but_one(void **state) {
@@ -397,8 +425,8 @@ static void adam_fits_rat42(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_data_are_right), cmocka_unit_test(the_gradients_are_right),
-      cmocka_unit_test(levenberg_marquardt_fits_all), cmocka_unit_test(lbfgs_fits_all_but_one),
-      cmocka_unit_test(adam_fits_rat42)};
+      cmocka_unit_test(the_data_are_right),           cmocka_unit_test(the_gradients_are_right),
+      cmocka_unit_test(levenberg_marquardt_fits_all), cmocka_unit_test(levenberg_marquardt_never_goes_up),
+      cmocka_unit_test(lbfgs_fits_all_but_one),       cmocka_unit_test(adam_fits_rat42)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

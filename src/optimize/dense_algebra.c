@@ -57,10 +57,10 @@ void rpinn_dense_normal(size_t rows, size_t columns, const double *matrix, doubl
 /* Columns [first, first + count) times sqrt(scale), packed to workspace [rows][count]. */
 static void pack_scaled(size_t rows, size_t columns, const double *matrix, const double *scale, size_t first,
                         size_t count, double *workspace) {
-  for (size_t j = 0; j < count; j++) {
-    double root = sqrt(scale[first + j]);
-    for (size_t i = 0; i < rows; i++) workspace[i * count + j] = root * matrix[i * columns + first + j];
-  }
+  double root[RPINN_DENSE_BLOCK];
+  for (size_t j = 0; j < count; j++) root[j] = sqrt(scale[first + j]);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < count; j++) workspace[i * count + j] = root[j] * matrix[i * columns + first + j];
 }
 
 /* With a scale it goes block by block of columns, so that no second copy of the matrix is needed. */

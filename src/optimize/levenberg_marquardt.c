@@ -107,7 +107,7 @@ static RpinnStatus transposed_times(LevenbergMarquardt *self, const double *weig
   return RPINN_OK;
 }
 
-/* gram = J diag(inverse) J^T */
+/* gram = J diag(inverse) J^T, or J J^T when inverse is NULL */
 static RpinnStatus data_gram(LevenbergMarquardt *self, const double *inverse) {
   const RpinnLeastSquares *problem = &self->problem;
   if (self->by_products) /* the rows are known; it writes them to y, which is not in use yet */
@@ -136,7 +136,7 @@ static RpinnStatus linearise(LevenbergMarquardt *self) {
   if (!self->in_data_space)
     rpinn_dense_normal(M, N, self->jacobian, self->gram);
   else if (!self->partial_prior) /* otherwise it is different for every damping */
-    RPINN_TRY(data_gram(self, self->base_inverse));
+    RPINN_TRY(data_gram(self, problem->prior_root ? self->base_inverse : NULL));
   self->linearised = true;
   return RPINN_OK;
 }
