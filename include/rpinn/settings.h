@@ -40,7 +40,8 @@ extern "C" {
     "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
   X(START, "start", TEXT, "glorot", 0, 0, "",                                                                \
     "starting point: glorot, prior, map, zero, or a run directory")                                          \
-  X(BACKEND, "backend", CHOICE, "plain", 0, 0, "plain", "what computes energies")                            \
+  X(BACKEND, "backend", CHOICE, "cpu", 0, 0, "cpu|plain",                                                    \
+    "what computes energies: cpu is fast, plain the oracle")                                                 \
   X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
     "arithmetic of the backend; auto: its usual one")                                                        \
   X(THREADS, "threads", INTEGER, "0", 0, 65536, "", "worker threads; 0: one per core")

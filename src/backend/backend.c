@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const RpinnBackendOperations *const backends[] = {&rpinn_plain_backend};
+static const RpinnBackendOperations *const backends[] = {&rpinn_cpu_backend, &rpinn_plain_backend};
 
 const RpinnBackendOperations *rpinn_backend_at(size_t index) {
   return index < sizeof backends / sizeof backends[0] ? backends[index] : NULL;

@@ -126,6 +126,6 @@ const double *rpinn_batch_offsets(const RpinnMemberBatch *batch, const RpinnEner
 double rpinn_model_prior_energy(const RpinnEnergyModel *model, const double *theta, const double *offsets,
                                 double *gradient);
 
-extern const RpinnBackendOperations rpinn_plain_backend;
+extern const RpinnBackendOperations rpinn_plain_backend, rpinn_cpu_backend;
 
 #endif

@@ -1,0 +1,471 @@
+/* The backend `cpu` in one precision: OpenBLAS for the products, our own vector code for the rest.
+ *
+ * One member at a time. Its work is cut into blocks in a way that depends on the problem alone, and OpenBLAS
+ * runs on one thread, so a member's bits depend on nothing but its parameters. Rows are formed and energies
+ * added up in double: row = (R - d) / s - xi,   E += row^2 / 2,   dE/dR = row / s */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "blas.h"
+#include "cpu_backend.h"
+#include "cpu_work.h"
+
+typedef struct CpuEngine {
+  RpinnBackend base;
+  const RpinnPointwise *kernels;
+  RpinnCpuWork *work;        /* the terms */
+  RpinnFieldPass **passes;   /* [num_fields] for blocks of work */
+  RpinnCpuWork *predictions; /* the last evaluation, kept because members share it */
+  RpinnFieldPass **prediction_passes;
+  RpinnEvaluation evaluation;
+  const Real **outputs;            /* [num_fields] */
+  Real **bars;                     /* [num_fields] */
+  Real *theta, *gradient, *m, *v;  /* [N] */
+  Real *prior_scale, *prior_shift; /* [N] root^2, root^2 mean + root xi */
+  Real *weights;                   /* [max_points] dE/dR of a segment */
+  double *unknown_sums;            /* [num_unknowns] */
+  double *term_sums;               /* [num_terms] sums of squares */
+  Real *jacobian, *square;         /* [M][N] and [M][M], made on first use */
+  Real *unknown_slopes;            /* [num_unknowns][max_points] */
+  Real **row_jacobians;            /* [segments of a block] */
+} CpuEngine;
+
+/* ---- life ---- */
+
+static void destroy_passes(const RpinnEnergyModel *model, RpinnFieldPass **passes) {
+  for (size_t f = 0; passes && f < model->num_fields; f++)
+    RPINN_REAL_NAME(rpinn_field_pass_destroy)(passes[f]);
+  free(passes);
+}
+
+static RpinnFieldPass **create_passes(const CpuEngine *engine, const RpinnCpuWork *work) {
+  const RpinnEnergyModel *model = engine->base.model;
+  RpinnFieldPass **passes = calloc(model->num_fields, sizeof *passes);
+  for (size_t f = 0; passes && f < model->num_fields; f++) {
+    passes[f] =
+        RPINN_REAL_NAME(rpinn_field_pass_create)(&model->networks[f], engine->kernels, work->max_rows[f] + 1);
+    if (passes[f]) continue;
+    destroy_passes(model, passes);
+    return NULL;
+  }
+  return passes;
+}
+
+static void destroy(RpinnBackend *backend) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  if (!engine) return;
+  destroy_passes(backend->model, engine->passes);
+  destroy_passes(backend->model, engine->prediction_passes);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->work);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
+  void *parts[] = {engine->outputs,
+                   engine->bars,
+                   engine->theta,
+                   engine->gradient,
+                   engine->m,
+                   engine->v,
+                   engine->prior_scale,
+                   engine->prior_shift,
+                   engine->weights,
+                   engine->unknown_sums,
+                   engine->term_sums,
+                   engine->jacobian,
+                   engine->square,
+                   engine->unknown_slopes,
+                   engine->row_jacobians};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
+  free(engine);
+}
+
+static Real *reals(size_t count) {
+  size_t bytes = (count * sizeof(Real) + 127) / 64 * 64;
+  Real *memory = aligned_alloc(64, bytes);
+  if (memory) memset(memory, 0, bytes);
+  return memory;
+}
+
+static bool allocate(CpuEngine *engine) {
+  const RpinnEnergyModel *model = engine->base.model;
+  size_t N = model->num_parameters, points = engine->work->max_points;
+  engine->outputs = calloc(model->num_fields, sizeof *engine->outputs);
+  engine->bars = calloc(model->num_fields, sizeof *engine->bars);
+  engine->theta = reals(N);
+  engine->gradient = reals(N);
+  engine->m = reals(N);
+  engine->v = reals(N);
+  engine->prior_scale = reals(N);
+  engine->prior_shift = reals(N);
+  engine->weights = reals(points);
+  engine->unknown_sums = calloc(model->num_unknowns + 1, sizeof(double));
+  engine->term_sums = calloc(model->num_terms + 1, sizeof(double));
+  engine->unknown_slopes = reals(model->num_unknowns * points);
+  engine->row_jacobians = calloc(engine->work->num_segments + 1, sizeof *engine->row_jacobians);
+  return engine->outputs && engine->bars && engine->theta && engine->gradient && engine->m && engine->v &&
+         engine->prior_scale && engine->prior_shift && engine->weights && engine->unknown_sums &&
+         engine->term_sums && engine->unknown_slopes && engine->row_jacobians;
+}
+
+RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, const RpinnEnergyModel *model,
+                                                     RpinnIsa isa, RpinnBackend **backend) {
+  CpuEngine *engine = calloc(1, sizeof *engine);
+  RpinnWorkItem *items = calloc(model->num_terms + 1, sizeof *items);
+  bool good = engine && items;
+  for (size_t t = 0; good && t < model->num_terms; t++)
+    items[t] = (RpinnWorkItem){model->terms[t].program, model->terms[t].num_points, model->terms[t].points};
+  if (good) {
+    engine->base = (RpinnBackend){&RPINN_REAL_NAME(rpinn_cpu_operations), model};
+    engine->kernels = RPINN_REAL_NAME(rpinn_pointwise)(isa);
+    engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
+    engine->passes = engine->work ? create_passes(engine, engine->work) : NULL;
+    good = engine->passes && allocate(engine);
+  }
+  free(items);
+  *backend = good ? &engine->base : NULL;
+  if (good) return RPINN_OK;
+  destroy(engine ? &engine->base : NULL);
+  return rpinn_fail_memory(context);
+}
+
+/* ---- one sweep over the blocks ---- */
+
+/* What a sweep does with the results R of a segment: fill engine->weights with dE/dR, or return false to go
+ * no further than the forward pass. */
+typedef bool (*RowFunction)(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user);
+
+static void set_passes(CpuEngine *engine, RpinnFieldPass **passes, const Real *theta) {
+  for (size_t f = 0; f < engine->base.model->num_fields; f++)
+    RPINN_REAL_NAME(rpinn_field_pass_set)(passes[f], theta);
+}
+
+static void forward_fields(CpuEngine *engine, RpinnFieldPass **passes, const RpinnBlock *block) {
+  for (size_t f = 0; f < engine->base.model->num_fields; f++)
+    if (block->num_rows[f])
+      engine->outputs[f] = RPINN_REAL_NAME(rpinn_field_pass_forward)(passes[f], block->runs[f],
+                                                                     block->num_segments, block->num_rows[f]);
+}
+
+static void clear_bars(CpuEngine *engine, RpinnFieldPass **passes, const RpinnBlock *block) {
+  for (size_t f = 0; f < engine->base.model->num_fields; f++) {
+    engine->bars[f] = RPINN_REAL_NAME(rpinn_field_pass_bars)(passes[f]);
+    memset(engine->bars[f], 0, block->num_rows[f] * sizeof(Real));
+  }
+}
+
+/* R of one segment of a block whose fields went forward. */
+static const Real *segment_results(CpuEngine *engine, const RpinnCpuWork *work, const RpinnBlock *block,
+                                   size_t s, const Real *theta) {
+  RPINN_REAL_NAME(rpinn_cpu_work_gather)(work, block, s, engine->outputs);
+  return RPINN_REAL_NAME(rpinn_program_pass_forward)(&work->segments[s].program,
+                                                     theta + engine->base.model->unknown_start);
+}
+
+/* All terms at theta; with a gradient [N] where `rows` gives weights. */
+static void sweep(CpuEngine *engine, const Real *theta, RowFunction rows, void *user, Real *gradient) {
+  const RpinnEnergyModel *model = engine->base.model;
+  const RpinnCpuWork *work = engine->work;
+  set_passes(engine, engine->passes, theta);
+  memset(engine->unknown_sums, 0, model->num_unknowns * sizeof(double));
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    forward_fields(engine, engine->passes, block);
+    if (gradient) clear_bars(engine, engine->passes, block);
+    for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++) {
+      const Real *results = segment_results(engine, work, block, s, theta);
+      if (!rows(engine, &work->segments[s], results, user) || !gradient) continue;
+      RPINN_REAL_NAME(rpinn_program_pass_reverse)
+      (&work->segments[s].program, engine->weights, engine->unknown_sums, NULL);
+      RPINN_REAL_NAME(rpinn_cpu_work_scatter)(work, block, s, engine->bars);
+    }
+    for (size_t f = 0; gradient && f < model->num_fields; f++)
+      if (block->num_rows[f])
+        RPINN_REAL_NAME(rpinn_field_pass_reverse)
+        (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], gradient);
+  }
+  if (!gradient) return;
+  for (size_t f = 0; f < model->num_fields; f++)
+    RPINN_REAL_NAME(rpinn_field_pass_finish)(engine->passes[f], gradient);
+  for (size_t k = 0; k < model->num_unknowns; k++)
+    gradient[model->unknown_start + k] = (Real)engine->unknown_sums[k];
+}
+
+static void to_real(size_t count, const double *from, Real *to) {
+  for (size_t j = 0; j < count; j++) to[j] = (Real)from[j];
+}
+
+static void to_double(size_t count, const Real *from, double *to) {
+  for (size_t j = 0; j < count; j++) to[j] = (double)from[j];
+}
+
+/* ---- energies ---- */
+
+/* user: the offsets of the member, or NULL. */
+static bool energy_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
+  const RpinnTermModel *term = &engine->base.model->terms[segment->item];
+  const double *offsets = user ? (const double *)user + segment->first_result : NULL;
+  const double *targets = term->targets + segment->first_point;
+  double inverse_sigma = term->inverse_sigma, sum = 0;
+  for (size_t p = 0; p < segment->num_points; p++) {
+    double row = ((double)results[p] - targets[p]) * inverse_sigma - (offsets ? offsets[p] : 0.0);
+    sum += row * row;
+    engine->weights[p] = (Real)(row * inverse_sigma);
+  }
+  engine->term_sums[segment->item] += sum;
+  return true;
+}
+
+static double data_energy(CpuEngine *engine, const Real *theta, const double *offsets, Real *gradient) {
+  const RpinnEnergyModel *model = engine->base.model;
+  double sum = 0;
+  memset(engine->term_sums, 0, model->num_terms * sizeof(double));
+  sweep(engine, theta, energy_rows, (void *)offsets, gradient);
+  for (size_t t = 0; t < model->num_terms; t++) sum += 0.5 * engine->term_sums[t];
+  return sum;
+}
+
+static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch, double *values,
+                            double *gradients, double *term_energies) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  const RpinnEnergyModel *model = backend->model;
+  size_t N = model->num_parameters;
+  for (size_t k = 0; k < batch->num_members; k++) {
+    const double *theta = rpinn_batch_parameters(batch, model, k),
+                 *offsets = rpinn_batch_offsets(batch, model, k);
+    double *gradient = gradients ? gradients + k * N : NULL;
+    to_real(N, theta, engine->theta);
+    values[k] = data_energy(engine, engine->theta, offsets, gradient ? engine->gradient : NULL);
+    if (gradient) to_double(N, engine->gradient, gradient);
+    double prior = rpinn_model_prior_energy(model, theta, offsets, gradient);
+    values[k] += prior;
+    if (!term_energies) continue;
+    double *own = term_energies + k * (model->num_terms + 1);
+    for (size_t t = 0; t < model->num_terms; t++) own[t] = 0.5 * engine->term_sums[t];
+    own[model->num_terms] = prior;
+  }
+  return RPINN_OK;
+}
+
+/* ---- Adam ---- */
+
+static RpinnAdamStep adam_step(const RpinnAdamRule *rule, size_t t) {
+  double steps = (double)(t + 1);
+  double rate = rule->learning_rate * pow(rule->decay_rate, (double)t / rule->decay_steps);
+  return (RpinnAdamStep){.beta1 = (Real)rule->beta1,
+                         .beta2 = (Real)rule->beta2,
+                         .rate = (Real)(rate / (1 - pow(rule->beta1, steps))),
+                         .root_scale = (Real)(1 / sqrt(1 - pow(rule->beta2, steps))),
+                         .epsilon = (Real)rule->epsilon};
+}
+
+static void set_prior(CpuEngine *engine, const double *offsets) {
+  const RpinnEnergyModel *model = engine->base.model;
+  for (size_t j = 0; j < model->num_parameters; j++) {
+    double root = model->prior_root[j], xi = offsets && root > 0 ? offsets[model->num_rows + j] : 0;
+    engine->prior_scale[j] = (Real)(root * root);
+    engine->prior_shift[j] = (Real)(root * (root * model->prior_mean[j] + xi));
+  }
+}
+
+static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                                const RpinnAdamRule *rule, const RpinnAdamStates *states, size_t num_steps,
+                                double *values) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  const RpinnEnergyModel *model = backend->model;
+  size_t N = model->num_parameters;
+  for (size_t k = 0; k < batch->num_members; k++) {
+    size_t member = batch->members ? batch->members[k] : k;
+    const double *offsets = rpinn_batch_offsets(batch, model, k);
+    double *theta = states->theta + member * N, *m = states->m + member * N, *v = states->v + member * N;
+    to_real(N, theta, engine->theta);
+    to_real(N, m, engine->m);
+    to_real(N, v, engine->v);
+    set_prior(engine, offsets);
+    for (size_t step = 0; step < num_steps; step++) {
+      if (step + 1 == num_steps) to_double(N, engine->theta, theta); /* where the last gradient is taken */
+      double energy = data_energy(engine, engine->theta, offsets, engine->gradient);
+      if (step + 1 == num_steps) values[k] = energy + rpinn_model_prior_energy(model, theta, offsets, NULL);
+      RpinnAdamStep rule_step = adam_step(rule, states->t[member]++);
+      engine->kernels->adam_update(N, &rule_step, engine->gradient, engine->prior_scale, engine->prior_shift,
+                                   engine->theta, engine->m, engine->v);
+    }
+    to_double(N, engine->theta, theta);
+    to_double(N, engine->m, m);
+    to_double(N, engine->v, v);
+  }
+  return RPINN_OK;
+}
+
+/* ---- predictions ---- */
+
+static RpinnStatus prepare_evaluation(CpuEngine *engine, const RpinnEvaluation *evaluation) {
+  const RpinnEnergyModel *model = engine->base.model;
+  if (engine->predictions && !memcmp(&engine->evaluation, evaluation, sizeof *evaluation)) return RPINN_OK;
+  destroy_passes(model, engine->prediction_passes);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
+  engine->prediction_passes = NULL;
+  engine->predictions = NULL;
+  RpinnWorkItem *items = calloc(evaluation->num_programs + 1, sizeof *items);
+  if (!items) return RPINN_ERROR_MEMORY;
+  for (size_t q = 0; q < evaluation->num_programs; q++)
+    items[q] = (RpinnWorkItem){evaluation->programs[q], evaluation->num_points, evaluation->points};
+  engine->predictions = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, evaluation->num_programs);
+  free(items);
+  engine->prediction_passes = engine->predictions ? create_passes(engine, engine->predictions) : NULL;
+  if (!engine->prediction_passes) {
+    RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
+    engine->predictions = NULL;
+    return RPINN_ERROR_MEMORY;
+  }
+  engine->evaluation = *evaluation;
+  return RPINN_OK;
+}
+
+static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const RpinnEvaluation *evaluation, double *values) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  RPINN_TRY(prepare_evaluation(engine, evaluation));
+  const RpinnCpuWork *work = engine->predictions;
+  for (size_t k = 0; k < batch->num_members; k++, values += work->num_results) {
+    to_real(backend->model->num_parameters, rpinn_batch_parameters(batch, backend->model, k), engine->theta);
+    set_passes(engine, engine->prediction_passes, engine->theta);
+    for (size_t b = 0; b < work->num_blocks; b++) {
+      const RpinnBlock *block = &work->blocks[b];
+      forward_fields(engine, engine->prediction_passes, block);
+      for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++)
+        to_double(work->segments[s].num_points, segment_results(engine, work, block, s, engine->theta),
+                  values + work->segments[s].first_result);
+    }
+  }
+  return RPINN_OK;
+}
+
+/* ---- rows and Jacobian ---- */
+
+/* user: rows [M]. */
+static bool residual_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
+  const RpinnTermModel *term = &engine->base.model->terms[segment->item];
+  double *rows = (double *)user + segment->first_result;
+  for (size_t p = 0; p < segment->num_points; p++)
+    rows[p] = ((double)results[p] - term->targets[segment->first_point + p]) * term->inverse_sigma;
+  return false;
+}
+
+/* One block of J: rows of its segments, each a vector like theta, from first_row on. */
+static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jacobian, double *rows) {
+  const RpinnEnergyModel *model = engine->base.model;
+  const RpinnCpuWork *work = engine->work;
+  size_t N = model->num_parameters;
+  clear_bars(engine, engine->passes, block);
+  for (size_t s = 0; s < block->num_segments; s++) {
+    const RpinnSegment *segment = &work->segments[block->first_segment + s];
+    size_t count = segment->num_points;
+    const Real *results = segment_results(engine, work, block, block->first_segment + s, engine->theta);
+    residual_rows(engine, segment, results, rows);
+    for (size_t p = 0; p < count; p++) engine->weights[p] = (Real)model->terms[segment->item].inverse_sigma;
+    memset(engine->unknown_slopes, 0, model->num_unknowns * count * sizeof(Real));
+    RPINN_REAL_NAME(rpinn_program_pass_reverse)
+    ((RpinnProgramPass *)&segment->program, engine->weights, NULL, engine->unknown_slopes);
+    RPINN_REAL_NAME(rpinn_cpu_work_scatter)(work, block, block->first_segment + s, engine->bars);
+    engine->row_jacobians[s] = jacobian + segment->first_result * N;
+    for (size_t p = 0; p < count; p++)
+      for (size_t k = 0; k < model->num_unknowns; k++)
+        engine->row_jacobians[s][p * N + model->unknown_start + k] = engine->unknown_slopes[k * count + p];
+  }
+  for (size_t f = 0; f < model->num_fields; f++)
+    if (block->num_rows[f])
+      RPINN_REAL_NAME(rpinn_field_pass_jacobian)
+      (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], engine->row_jacobians, N);
+}
+
+/* engine->jacobian [M][N] and rows [M] at theta. */
+static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta, double *rows) {
+  const RpinnEnergyModel *model = engine->base.model;
+  size_t M = model->num_rows, N = model->num_parameters;
+  if (!engine->jacobian) engine->jacobian = reals(M * N);
+  if (!engine->jacobian) return RPINN_ERROR_MEMORY;
+  /* Entries of fields that a term does not use stay zero from the start: they are never written. */
+  to_real(N, theta, engine->theta);
+  set_passes(engine, engine->passes, engine->theta);
+  for (size_t b = 0; b < engine->work->num_blocks; b++) {
+    forward_fields(engine, engine->passes, &engine->work->blocks[b]);
+    block_jacobian(engine, &engine->work->blocks[b], engine->jacobian, rows);
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double *rows, double *jacobian) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  const RpinnEnergyModel *model = backend->model;
+  if (!jacobian) {
+    to_real(model->num_parameters, theta, engine->theta);
+    sweep(engine, engine->theta, residual_rows, rows, NULL);
+    return RPINN_OK;
+  }
+  RPINN_TRY(dense_jacobian(engine, theta, rows));
+  to_double(model->num_rows * model->num_parameters, engine->jacobian, jacobian);
+  return RPINN_OK;
+}
+
+static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, const double *direction,
+                                  double *product) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  size_t M = backend->model->num_rows, N = backend->model->num_parameters;
+  RPINN_TRY(dense_jacobian(engine, theta, product)); /* the rows are overwritten */
+  for (size_t i = 0; i < M; i++) {
+    const Real *row = engine->jacobian + i * N;
+    double sum = 0;
+    for (size_t j = 0; j < N; j++) sum += (double)row[j] * direction[j];
+    product[i] = sum;
+  }
+  return RPINN_OK;
+}
+
+/* user: weights w [M]: J^T w is the gradient of w . r, so dE/dR = w / s. */
+static bool given_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
+  const double *weights = (const double *)user + segment->first_result;
+  (void)results;
+  for (size_t p = 0; p < segment->num_points; p++)
+    engine->weights[p] = (Real)(weights[p] * engine->base.model->terms[segment->item].inverse_sigma);
+  return true;
+}
+
+static RpinnStatus transposed_times(RpinnBackend *backend, const double *theta, const double *weights,
+                                    double *product) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  size_t N = backend->model->num_parameters;
+  to_real(N, theta, engine->theta);
+  sweep(engine, engine->theta, given_rows, (void *)weights, engine->gradient);
+  to_double(N, engine->gradient, product);
+  return RPINN_OK;
+}
+
+/* gram = J diag(scale) J^T: the rows of J times sqrt(scale), then one symmetric product. */
+static RpinnStatus gram(RpinnBackend *backend, const double *theta, const double *scale, double *rows,
+                        double *product) {
+  CpuEngine *engine = (CpuEngine *)backend;
+  size_t M = backend->model->num_rows, N = backend->model->num_parameters;
+  RPINN_TRY(dense_jacobian(engine, theta, rows));
+  if (!engine->square) engine->square = reals(M * M);
+  if (!engine->square) return RPINN_ERROR_MEMORY;
+  for (size_t j = 0; scale && j < N; j++) engine->gradient[j] = (Real)sqrt(scale[j]);
+  for (size_t i = 0; scale && i < M; i++)
+    for (size_t j = 0; j < N; j++) engine->jacobian[i * N + j] *= engine->gradient[j];
+  RPINN_BLAS(syrk)
+  (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)N, 1, engine->jacobian, (int)N, 0, engine->square,
+   (int)M);
+  for (size_t i = 0; i < M; i++)
+    for (size_t k = 0; k <= i; k++)
+      product[i * M + k] = product[k * M + i] = (double)engine->square[i * M + k];
+  return RPINN_OK;
+}
+
+const RpinnBackendOperations RPINN_REAL_NAME(rpinn_cpu_operations) = {.name = "cpu",
+                                                                      .destroy = destroy,
+                                                                      .energies = energies,
+                                                                      .evaluate = evaluate,
+                                                                      .residuals = residuals,
+                                                                      .jacobian_times = jacobian_times,
+                                                                      .transposed_times = transposed_times,
+                                                                      .gram = gram,
+                                                                      .adam_advance = adam_advance};

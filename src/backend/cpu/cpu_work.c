@@ -1,0 +1,239 @@
+#include "cpu_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of a field per block. OpenBLAS takes a slower path above 10^6 multiplications per product; for wide
+ * networks its blocking pays anyway. */
+enum { PRODUCT_LIMIT = 1000000, LEAST_ROWS = 192, MOST_ROWS = 1024 };
+
+static size_t row_limit(const RpinnNetwork *network) {
+  size_t largest = 1;
+  for (size_t l = 1; l + 1 < network->num_layers; l++)
+    if (network->width[l] * network->width[l + 1] > largest)
+      largest = network->width[l] * network->width[l + 1];
+  size_t limit = PRODUCT_LIMIT / largest;
+  return limit < LEAST_ROWS ? LEAST_ROWS : limit > MOST_ROWS ? MOST_ROWS : limit;
+}
+
+/* The most points of an item that fit into one block. */
+static size_t points_per_segment(const RpinnCpuWork *work, size_t item) {
+  size_t points = MOST_ROWS;
+  for (size_t f = 0; f < work->model->num_fields; f++) {
+    size_t channels = work->shapes[item * work->model->num_fields + f].num_channels;
+    size_t fit = channels ? row_limit(&work->model->networks[f]) / channels : points;
+    if (fit < points) points = fit;
+  }
+  return points;
+}
+
+static bool make_shapes(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  size_t num_fields = work->model->num_fields;
+  work->shapes = RPINN_ARENA_NEW(work->arena, RpinnJetShape, work->num_items * num_fields);
+  work->maps = RPINN_ARENA_NEW(work->arena, RpinnChannelMap, work->num_items * num_fields);
+  if (!work->shapes || !work->maps) return false;
+  for (size_t k = 0; k < work->num_items; k++)
+    for (size_t f = 0; f < num_fields; f++)
+      if (items[k].program->channels[f].count)
+        RPINN_REAL_NAME(rpinn_channel_map_make)
+        (&work->model->networks[f], &items[k].program->channels[f], &work->shapes[k * num_fields + f],
+         &work->maps[k * num_fields + f]);
+  return true;
+}
+
+/* Equal parts of each item, each at most points_per_segment. */
+static bool make_segments(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  for (size_t k = 0; k < work->num_items; k++) {
+    size_t most = points_per_segment(work, k);
+    work->num_segments += (items[k].num_points + most - 1) / most;
+  }
+  work->segments = RPINN_ARENA_NEW(work->arena, RpinnSegment, work->num_segments);
+  if (!work->segments) return false;
+  RpinnSegment *segment = work->segments;
+  for (size_t k = 0; k < work->num_items; k++) {
+    size_t most = points_per_segment(work, k), parts = (items[k].num_points + most - 1) / most;
+    for (size_t part = 0; part < parts; part++, segment++) {
+      size_t first = items[k].num_points * part / parts, end = items[k].num_points * (part + 1) / parts;
+      *segment = (RpinnSegment){.item = k,
+                                .first_point = first,
+                                .num_points = end - first,
+                                .first_result = work->num_results + first};
+      if (segment->num_points > work->max_points) work->max_points = segment->num_points;
+    }
+    work->num_results += items[k].num_points;
+  }
+  return true;
+}
+
+static size_t rows_of(const RpinnCpuWork *work, const RpinnSegment *segment, size_t field) {
+  return segment->num_points * work->shapes[segment->item * work->model->num_fields + field].num_channels;
+}
+
+/* Segments in order, as many to a block as fit. */
+static bool make_blocks(RpinnCpuWork *work) {
+  size_t num_fields = work->model->num_fields;
+  work->blocks = RPINN_ARENA_NEW(work->arena, RpinnBlock, work->num_segments);
+  work->max_rows = RPINN_ARENA_NEW(work->arena, size_t, num_fields);
+  if (!work->blocks || !work->max_rows) return false;
+  for (size_t s = 0; s < work->num_segments; s++) {
+    RpinnBlock *block = work->num_blocks ? &work->blocks[work->num_blocks - 1] : NULL;
+    bool fits = block != NULL;
+    for (size_t f = 0; fits && f < num_fields; f++)
+      fits =
+          block->num_rows[f] + rows_of(work, &work->segments[s], f) <= row_limit(&work->model->networks[f]);
+    if (!fits) {
+      block = &work->blocks[work->num_blocks++];
+      *block = (RpinnBlock){.first_segment = s, .num_rows = RPINN_ARENA_NEW(work->arena, size_t, num_fields)};
+      if (!block->num_rows) return false;
+    }
+    block->num_segments++;
+    for (size_t f = 0; f < num_fields; f++) {
+      block->num_rows[f] += rows_of(work, &work->segments[s], f);
+      if (block->num_rows[f] > work->max_rows[f]) work->max_rows[f] = block->num_rows[f];
+    }
+  }
+  return true;
+}
+
+/* Scaled inputs of a run, and each of them once per unit of the first layer. */
+static bool make_inputs(RpinnCpuWork *work, const RpinnNetwork *network, const double *points,
+                        RpinnFieldRun *run) {
+  size_t count = run->num_points, width = network->width[1], num_in = network->num_inputs;
+  Real *x = RPINN_ARENA_NEW(work->arena, Real, count * num_in);
+  if (!x) return false;
+  for (size_t d = 0; d < num_in; d++) {
+    Real *repeated = RPINN_ARENA_NEW(work->arena, Real, count * width);
+    if (!repeated) return false;
+    for (size_t p = 0; p < count; p++) {
+      double position = points[p * work->model->num_coordinates + network->input_coordinate[d]];
+      x[p * num_in + d] = (Real)(network->input_scale[d] * position + network->input_shift[d]);
+      for (size_t u = 0; u < width; u++) repeated[p * width + u] = x[p * num_in + d];
+    }
+    run->repeated[d] = repeated;
+  }
+  run->x = x;
+  return true;
+}
+
+static bool make_runs(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  size_t num_fields = work->model->num_fields;
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    RpinnBlock *block = &work->blocks[b];
+    block->runs = RPINN_ARENA_NEW(work->arena, RpinnFieldRun *, num_fields);
+    if (!block->runs) return false;
+    for (size_t f = 0; f < num_fields; f++) {
+      size_t row = 0;
+      block->runs[f] = RPINN_ARENA_NEW(work->arena, RpinnFieldRun, block->num_segments);
+      if (!block->runs[f]) return false;
+      for (size_t s = 0; s < block->num_segments; s++) {
+        const RpinnSegment *segment = &work->segments[block->first_segment + s];
+        RpinnFieldRun *run = &block->runs[f][s];
+        run->shape = &work->shapes[segment->item * num_fields + f];
+        run->first_row = row;
+        row += rows_of(work, segment, f);
+        if (!run->shape->num_channels) continue;
+        run->num_points = segment->num_points;
+        const double *points =
+            items[segment->item].points + segment->first_point * work->model->num_coordinates;
+        if (!make_inputs(work, &work->model->networks[f], points, run)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+static bool make_programs(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  size_t most = 1;
+  for (size_t s = 0; s < work->num_segments; s++) {
+    size_t need = RPINN_REAL_NAME(rpinn_program_pass_scratch)(items[work->segments[s].item].program,
+                                                              work->segments[s].num_points);
+    if (need > most) most = need;
+  }
+  work->scratch = RPINN_ARENA_NEW(work->arena, Real, most);
+  for (size_t s = 0; work->scratch && s < work->num_segments; s++) {
+    RpinnSegment *segment = &work->segments[s];
+    const RpinnWorkItem *item = &items[segment->item];
+    if (!RPINN_REAL_NAME(rpinn_program_pass_make)(
+            work->arena, item->program, segment->num_points,
+            item->points + segment->first_point * work->model->num_coordinates, work->model->num_coordinates,
+            work->scratch, &segment->program))
+      return false;
+  }
+  return work->scratch != NULL;
+}
+
+RpinnCpuWork *RPINN_REAL_NAME(rpinn_cpu_work_create)(const RpinnEnergyModel *model,
+                                                     const RpinnWorkItem *items, size_t num_items) {
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnCpuWork *work = arena ? RPINN_ARENA_NEW(arena, RpinnCpuWork, 1) : NULL;
+  if (work) {
+    *work = (RpinnCpuWork){.model = model, .num_items = num_items, .arena = arena};
+    if (make_shapes(work, items) && make_segments(work, items) && make_blocks(work) &&
+        make_runs(work, items) && make_programs(work, items))
+      return work;
+  }
+  rpinn_arena_destroy(arena); /* the work itself lives in it */
+  return NULL;
+}
+
+void RPINN_REAL_NAME(rpinn_cpu_work_destroy)(RpinnCpuWork *work) {
+  if (work) rpinn_arena_destroy(work->arena);
+}
+
+/* ---- between fields and programs ---- */
+
+/* A program's CHANNEL instruction, with its run and the row of factors of the map. */
+typedef struct ChannelUse {
+  const RpinnFieldRun *run;
+  const RpinnChannelMap *map;
+  size_t field, channel;
+} ChannelUse;
+
+static ChannelUse find_use(const RpinnCpuWork *work, const RpinnBlock *block, size_t segment,
+                           const RpinnInstruction *in) {
+  const RpinnSegment *own = &work->segments[segment];
+  const RpinnChannelInput *input = &own->program.program->inputs[in->index];
+  return (ChannelUse){.run = &block->runs[input->field][segment - block->first_segment],
+                      .map = &work->maps[own->item * work->model->num_fields + input->field],
+                      .field = input->field,
+                      .channel = input->channel};
+}
+
+void RPINN_REAL_NAME(rpinn_cpu_work_gather)(const RpinnCpuWork *work, const RpinnBlock *block, size_t segment,
+                                            const Real *const *outputs) {
+  const RpinnProgramPass *pass = &work->segments[segment].program;
+  for (size_t i = 0; i < pass->program->num_instructions; i++) {
+    const RpinnInstruction *in = &pass->program->instructions[i];
+    if (in->operation != RPINN_OPERATION_CHANNEL) continue;
+    ChannelUse use = find_use(work, block, segment, in);
+    Real *values = pass->registers[i];
+    for (size_t k = 0; k < use.map->num_used[use.channel]; k++) {
+      size_t kernel = use.map->used[use.channel][k];
+      Real factor = use.map->factor[use.channel][kernel];
+      const Real *rows = outputs[use.field] + use.run->first_row + kernel * pass->num_points;
+      if (k == 0)
+        for (size_t p = 0; p < pass->num_points; p++) values[p] = factor * rows[p];
+      else
+        for (size_t p = 0; p < pass->num_points; p++) values[p] += factor * rows[p];
+    }
+    if (use.channel == 0 && use.map->shift != 0)
+      for (size_t p = 0; p < pass->num_points; p++) values[p] += use.map->shift;
+  }
+}
+
+void RPINN_REAL_NAME(rpinn_cpu_work_scatter)(const RpinnCpuWork *work, const RpinnBlock *block,
+                                             size_t segment, Real *const *bars) {
+  const RpinnProgramPass *pass = &work->segments[segment].program;
+  for (size_t i = 0; i < pass->program->num_instructions; i++) {
+    const RpinnInstruction *in = &pass->program->instructions[i];
+    if (in->operation != RPINN_OPERATION_CHANNEL) continue;
+    ChannelUse use = find_use(work, block, segment, in);
+    const Real *adjoint = pass->adjoints[i];
+    for (size_t k = 0; k < use.map->num_used[use.channel]; k++) {
+      size_t kernel = use.map->used[use.channel][k];
+      Real factor = use.map->factor[use.channel][kernel];
+      Real *rows = bars[use.field] + use.run->first_row + kernel * pass->num_points;
+      for (size_t p = 0; p < pass->num_points; p++) rows[p] += factor * adjoint[p];
+    }
+  }
+}

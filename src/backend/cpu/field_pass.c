@@ -1,0 +1,416 @@
+#include "field_pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas.h"
+
+typedef struct HiddenLayer {
+  size_t num_in, num_out, tile_length;
+  RealBits *tile_rows;    /* tile */
+  Real *bias, *bias_sums; /* tiles */
+  Real *transposed;       /* [num_in][num_out] W^T; not for the first layer */
+  Real *z, *a, *kept;     /* [max_rows][num_out]; z not for the first layer */
+} HiddenLayer;
+
+struct RpinnFieldPass {
+  const RpinnNetwork *network;
+  const RpinnPointwise *kernels;
+  size_t num_hidden, max_rows, max_width;
+  HiddenLayer *layers;                       /* [num_hidden] */
+  Real *input_weights[RPINN_JET_MAX_INPUTS]; /* tiles of the first layer's columns */
+  Real *input_sums[RPINN_JET_MAX_INPUTS];
+  Real *output_weights, *output_sums; /* tiles of the last hidden width */
+  Real output_bias;
+  double output_bias_sum;
+  Real *bars, *other_bars;     /* [max_rows][max_width] */
+  Real *outputs, *output_bars; /* [max_rows + a group] */
+  Real *column;                /* [max_width] scratch */
+  Real *first_z; /* [max_rows][first width]: for the Jacobian, which needs the first layer's zbar */
+  Real *frozen;  /* the hidden layers of trainable: output */
+  const Real *theta;
+  bool gradient_is_set; /* matrices' gradients hold earlier blocks */
+  Real *memory;
+};
+
+/* ---- memory: one block, cut into cache lines ---- */
+
+/* Hands out parts of one allocation; with base NULL it only counts. */
+typedef struct Cutter {
+  Real *base;
+  size_t used;
+} Cutter;
+
+static Real *cut(Cutter *cutter, size_t count) {
+  Real *part = cutter->base ? cutter->base + cutter->used : NULL;
+  cutter->used += (count + 2 * RPINN_REAL_GROUP - 1) / RPINN_REAL_GROUP * RPINN_REAL_GROUP;
+  return part;
+}
+
+static void place(RpinnFieldPass *pass, Cutter *cutter) {
+  const RpinnNetwork *network = pass->network;
+  size_t rows = pass->max_rows;
+  for (size_t l = 0; l < pass->num_hidden; l++) {
+    HiddenLayer *layer = &pass->layers[l];
+    layer->bias = cut(cutter, layer->tile_length);
+    layer->bias_sums = cut(cutter, layer->tile_length);
+    layer->tile_rows = (RealBits *)cut(cutter, layer->tile_length);
+    layer->transposed = l ? cut(cutter, layer->num_in * layer->num_out) : NULL;
+    layer->z = l ? cut(cutter, rows * layer->num_out) : NULL;
+    layer->a = cut(cutter, rows * layer->num_out);
+    layer->kept = network->activation == RPINN_ACTIVATION_TANH ? NULL : cut(cutter, rows * layer->num_out);
+  }
+  for (size_t d = 0; d < network->num_inputs; d++) {
+    pass->input_weights[d] = cut(cutter, pass->layers[0].tile_length);
+    pass->input_sums[d] = cut(cutter, pass->layers[0].tile_length);
+  }
+  pass->output_weights = cut(cutter, pass->layers[pass->num_hidden - 1].tile_length);
+  pass->output_sums = cut(cutter, pass->layers[pass->num_hidden - 1].tile_length);
+  pass->bars = cut(cutter, rows * pass->max_width);
+  pass->other_bars = cut(cutter, rows * pass->max_width);
+  pass->outputs = cut(cutter, rows + RPINN_REAL_GROUP);
+  pass->output_bars = cut(cutter, rows + RPINN_REAL_GROUP);
+  pass->column = cut(cutter, pass->max_width);
+  pass->first_z = cut(cutter, rows * pass->layers[0].num_out);
+  pass->frozen = network->frozen ? cut(cutter, network->num_all - network->num_trainable) : NULL;
+}
+
+RpinnFieldPass *RPINN_REAL_NAME(rpinn_field_pass_create)(const RpinnNetwork *network,
+                                                         const RpinnPointwise *kernels, size_t max_rows) {
+  RpinnFieldPass *pass = calloc(1, sizeof *pass);
+  if (!pass) return NULL;
+  pass->network = network;
+  pass->kernels = kernels;
+  pass->num_hidden = network->num_layers - 1;
+  pass->max_rows = max_rows;
+  pass->layers = calloc(pass->num_hidden, sizeof *pass->layers);
+  for (size_t l = 0; pass->layers && l < pass->num_hidden; l++) {
+    HiddenLayer *layer = &pass->layers[l];
+    layer->num_in = network->width[l];
+    layer->num_out = network->width[l + 1];
+    layer->tile_length = RPINN_REAL_NAME(rpinn_tile_length)(layer->num_out);
+    if (layer->num_out > pass->max_width) pass->max_width = layer->num_out;
+  }
+  Cutter cutter = {0};
+  if (pass->layers) place(pass, &cutter);
+  size_t bytes = cutter.used * sizeof(Real);
+  pass->memory = pass->layers ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+  if (!pass->memory) {
+    RPINN_REAL_NAME(rpinn_field_pass_destroy)(pass);
+    return NULL;
+  }
+  memset(pass->memory, 0, bytes); /* kernels may read, but not use, what was never written */
+  cutter = (Cutter){.base = pass->memory};
+  place(pass, &cutter);
+  for (size_t l = 0; l < pass->num_hidden; l++)
+    RPINN_REAL_NAME(rpinn_tile_rows)(pass->layers[l].num_out, pass->layers[l].tile_rows);
+  for (size_t k = 0; pass->frozen && k < network->num_all - network->num_trainable; k++)
+    pass->frozen[k] = (Real)network->frozen[k];
+  return pass;
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_destroy)(RpinnFieldPass *pass) {
+  if (!pass) return;
+  free(pass->layers);
+  free(pass->memory);
+  free(pass);
+}
+
+/* ---- parameters ---- */
+
+/* W of a layer: as rpinn_network_weights, in this precision. */
+static const Real *weights_of(const RpinnFieldPass *pass, size_t layer) {
+  const RpinnNetwork *network = pass->network;
+  size_t start = network->layer_start[layer], num_frozen = network->num_all - network->num_trainable;
+  return start < num_frozen ? pass->frozen + start
+                            : pass->theta + network->parameter_start + start - num_frozen;
+}
+
+static Real *gradient_of(const RpinnFieldPass *pass, Real *gradient, size_t layer) {
+  const RpinnNetwork *network = pass->network;
+  size_t start = network->layer_start[layer], num_frozen = network->num_all - network->num_trainable;
+  return start < num_frozen ? NULL : gradient + network->parameter_start + start - num_frozen;
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_set)(RpinnFieldPass *pass, const Real *theta) {
+  const RpinnPointwise *kernels = pass->kernels;
+  HiddenLayer *first = &pass->layers[0], *last = &pass->layers[pass->num_hidden - 1];
+  pass->theta = theta;
+  for (size_t l = 0; l < pass->num_hidden; l++) {
+    HiddenLayer *layer = &pass->layers[l];
+    const Real *W = weights_of(pass, l);
+    kernels->tile_fill(layer->num_out, layer->tile_length, W + layer->num_in * layer->num_out, layer->bias);
+    memset(layer->bias_sums, 0, layer->tile_length * sizeof(Real));
+    if (l)
+      RPINN_BLAS(omatcopy)
+      (CblasRowMajor, CblasTrans, (int)layer->num_out, (int)layer->num_in, 1, W, (int)layer->num_in,
+       layer->transposed, (int)layer->num_out);
+  }
+  const Real *W = weights_of(pass, 0);
+  for (size_t d = 0; d < first->num_in; d++) {
+    const Real *column = W;
+    if (first->num_in > 1) {
+      for (size_t u = 0; u < first->num_out; u++) pass->column[u] = W[u * first->num_in + d];
+      column = pass->column;
+    }
+    kernels->tile_fill(first->num_out, first->tile_length, column, pass->input_weights[d]);
+    memset(pass->input_sums[d], 0, first->tile_length * sizeof(Real));
+  }
+  W = weights_of(pass, pass->num_hidden);
+  kernels->tile_fill(last->num_out, last->tile_length, W, pass->output_weights);
+  memset(pass->output_sums, 0, last->tile_length * sizeof(Real));
+  pass->output_bias = W[last->num_out];
+  pass->output_bias_sum = 0;
+  pass->gradient_is_set = false;
+}
+
+/* ---- forward ---- */
+
+static RpinnJetRun jet_run(const RpinnFieldPass *pass, const RpinnFieldRun *run, const HiddenLayer *layer) {
+  return (RpinnJetRun){.activation = pass->network->activation,
+                       .num_points = run->num_points,
+                       .width = layer->num_out,
+                       .tile_length = layer->tile_length,
+                       .rows = layer->tile_rows,
+                       .num_first = run->shape->num_first,
+                       .num_second = run->shape->num_second,
+                       .hessians = run->shape->hessians};
+}
+
+static RpinnJetInputs jet_inputs(const RpinnFieldPass *pass, const RpinnFieldRun *run) {
+  return (RpinnJetInputs){.num_inputs = pass->network->num_inputs,
+                          .coordinates = run->repeated,
+                          .weights = (const Real *const *)pass->input_weights,
+                          .input_of_first = run->shape->input_of_first};
+}
+
+/* The channels of a run within an array [rows][width]. */
+static void channels_of(const RpinnFieldRun *run, Real *array, size_t width,
+                        Real *channels[RPINN_JET_MAX_CHANNELS]) {
+  for (size_t c = 0; c < run->shape->num_channels; c++)
+    channels[c] = array + (run->first_row + c * run->num_points) * width;
+}
+
+static Real *kept_of(const RpinnFieldRun *run, const HiddenLayer *layer) {
+  return layer->kept ? layer->kept + run->first_row * layer->num_out : NULL;
+}
+
+const Real *RPINN_REAL_NAME(rpinn_field_pass_forward)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
+                                                      size_t num_runs, size_t num_rows) {
+  const RpinnPointwise *kernels = pass->kernels;
+  Real *z[RPINN_JET_MAX_CHANNELS], *a[RPINN_JET_MAX_CHANNELS];
+  for (size_t l = 0; l < pass->num_hidden; l++) {
+    HiddenLayer *layer = &pass->layers[l];
+    if (l)
+      blas_product(num_rows, layer->num_out, layer->num_in, pass->layers[l - 1].a, layer->transposed,
+                   layer->z);
+    for (size_t r = 0; r < num_runs; r++) {
+      const RpinnFieldRun *run = &runs[r];
+      if (!run->num_points) continue;
+      RpinnJetRun jet = jet_run(pass, run, layer);
+      channels_of(run, layer->a, layer->num_out, a);
+      if (l) {
+        channels_of(run, layer->z, layer->num_out, z);
+        kernels->hidden_forward(&jet, layer->bias, (const Real *const *)z, a, kept_of(run, layer));
+      } else {
+        RpinnJetInputs inputs = jet_inputs(pass, run);
+        kernels->input_forward(&jet, &inputs, layer->bias, a, kept_of(run, layer));
+      }
+    }
+  }
+  const HiddenLayer *last = &pass->layers[pass->num_hidden - 1];
+  kernels->output_forward(num_rows, last->num_out, last->a, weights_of(pass, pass->num_hidden),
+                          pass->outputs);
+  for (size_t r = 0; r < num_runs; r++) /* the bias belongs to values only */
+    for (size_t p = 0; p < runs[r].num_points; p++) pass->outputs[runs[r].first_row + p] += pass->output_bias;
+  return pass->outputs;
+}
+
+Real *RPINN_REAL_NAME(rpinn_field_pass_bars)(RpinnFieldPass *pass) {
+  return pass->output_bars;
+}
+
+/* ---- reverse ---- */
+
+/* The activation of the last hidden layer and the output's weights at once; with a single hidden layer, the
+ * products one by one. */
+static void reverse_output(RpinnFieldPass *pass, const RpinnFieldRun *run) {
+  HiddenLayer *layer = &pass->layers[pass->num_hidden - 1];
+  Real *z[RPINN_JET_MAX_CHANNELS], *a[RPINN_JET_MAX_CHANNELS], *bars[RPINN_JET_MAX_CHANNELS];
+  const Real *output_bars[RPINN_JET_MAX_CHANNELS];
+  RpinnJetRun jet = jet_run(pass, run, layer);
+  for (size_t c = 0; c < run->shape->num_channels; c++)
+    output_bars[c] = pass->output_bars + run->first_row + c * run->num_points;
+  channels_of(run, layer->z, layer->num_out, z);
+  channels_of(run, layer->a, layer->num_out, a);
+  channels_of(run, pass->bars, layer->num_out, bars);
+  pass->kernels->last_reverse(&jet, layer->bias, (const Real *const *)z, (const Real *const *)a,
+                              kept_of(run, layer), pass->output_weights, output_bars, bars, layer->bias_sums,
+                              pass->output_sums);
+}
+
+static void reverse_hidden(RpinnFieldPass *pass, const RpinnFieldRun *run, size_t l) {
+  HiddenLayer *layer = &pass->layers[l];
+  Real *z[RPINN_JET_MAX_CHANNELS], *bars[RPINN_JET_MAX_CHANNELS];
+  RpinnJetRun jet = jet_run(pass, run, layer);
+  channels_of(run, layer->z, layer->num_out, z);
+  channels_of(run, pass->bars, layer->num_out, bars);
+  pass->kernels->hidden_reverse(&jet, layer->bias, (const Real *const *)z,
+                                layer->a + run->first_row * layer->num_out, kept_of(run, layer),
+                                (const Real *const *)bars, bars, layer->bias_sums);
+}
+
+static void reverse_input(RpinnFieldPass *pass, const RpinnFieldRun *run) {
+  HiddenLayer *layer = &pass->layers[0];
+  Real *bars[RPINN_JET_MAX_CHANNELS];
+  RpinnJetRun jet = jet_run(pass, run, layer);
+  RpinnJetInputs inputs = jet_inputs(pass, run);
+  channels_of(run, pass->bars, layer->num_out, bars);
+  pass->kernels->input_reverse(&jet, &inputs, layer->bias, layer->a + run->first_row * layer->num_out,
+                               kept_of(run, layer), (const Real *const *)bars, layer->bias_sums,
+                               pass->input_sums);
+}
+
+static void swap_bars(RpinnFieldPass *pass) {
+  Real *swap = pass->bars;
+  pass->bars = pass->other_bars;
+  pass->other_bars = swap;
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_reverse)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
+                                               size_t num_runs, size_t num_rows, Real *gradient) {
+  HiddenLayer *last = &pass->layers[pass->num_hidden - 1];
+  bool hidden_is_fixed = pass->network->output_only;
+  for (size_t r = 0; r < num_runs; r++)
+    for (size_t p = 0; p < runs[r].num_points; p++)
+      pass->output_bias_sum += (double)pass->output_bars[runs[r].first_row + p];
+  if (hidden_is_fixed || pass->num_hidden == 1) {
+    /* output_reverse adds to plain sums, not to a tile: they go where finish folds them from. */
+    pass->kernels->output_reverse(num_rows, last->num_out, last->a, weights_of(pass, pass->num_hidden),
+                                  pass->output_bars, pass->bars, pass->output_sums);
+    if (hidden_is_fixed) return;
+  }
+  for (size_t l = pass->num_hidden - 1; l > 0; l--) {
+    HiddenLayer *layer = &pass->layers[l];
+    for (size_t r = 0; r < num_runs; r++) {
+      if (!runs[r].num_points) continue;
+      if (l == pass->num_hidden - 1)
+        reverse_output(pass, &runs[r]);
+      else
+        reverse_hidden(pass, &runs[r], l);
+    }
+    blas_transposed_product(layer->num_out, layer->num_in, num_rows, pass->bars, pass->layers[l - 1].a,
+                            pass->gradient_is_set, gradient_of(pass, gradient, l));
+    blas_product(num_rows, layer->num_in, layer->num_out, pass->bars, weights_of(pass, l), pass->other_bars);
+    swap_bars(pass);
+  }
+  for (size_t r = 0; r < num_runs; r++)
+    if (runs[r].num_points) reverse_input(pass, &runs[r]);
+  pass->gradient_is_set = true;
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_finish)(RpinnFieldPass *pass, Real *gradient) {
+  const RpinnPointwise *kernels = pass->kernels;
+  HiddenLayer *first = &pass->layers[0], *last = &pass->layers[pass->num_hidden - 1];
+  Real *output = gradient_of(pass, gradient, pass->num_hidden);
+  kernels->tile_fold(last->num_out, last->tile_length, pass->output_sums, output);
+  output[last->num_out] = (Real)pass->output_bias_sum;
+  if (pass->network->output_only) return;
+  for (size_t l = 0; l < pass->num_hidden; l++) {
+    HiddenLayer *layer = &pass->layers[l];
+    kernels->tile_fold(layer->num_out, layer->tile_length, layer->bias_sums,
+                       gradient_of(pass, gradient, l) + layer->num_in * layer->num_out);
+  }
+  Real *input = gradient_of(pass, gradient, 0);
+  for (size_t d = 0; d < first->num_in; d++) {
+    Real *column = first->num_in > 1 ? pass->column : input;
+    kernels->tile_fold(first->num_out, first->tile_length, pass->input_sums[d], column);
+    for (size_t u = 0; first->num_in > 1 && u < first->num_out; u++) input[u * first->num_in + d] = column[u];
+  }
+}
+
+/* ---- point by point ---- */
+
+/* jacobian [p] of a layer: W[o][i] = sum_c zbar_c[p][o] a_c[p][i], b[o] = zbar_0[p][o] */
+static void jacobian_of_layer(const RpinnFieldRun *run, size_t num_out, size_t num_in, const Real *bars,
+                              const Real *a, Real *jacobian, size_t stride) {
+  for (size_t p = 0; p < run->num_points; p++) {
+    Real *W = jacobian + p * stride, *b = W + num_out * num_in;
+    for (size_t c = 0; c < run->shape->num_channels; c++) {
+      size_t row = run->first_row + c * run->num_points + p;
+      const Real *bar = bars + row * num_out, *in = a + row * num_in;
+      for (size_t o = 0; o < num_out; o++)
+        for (size_t i = 0; i < num_in; i++) W[o * num_in + i] = (c ? W[o * num_in + i] : 0) + bar[o] * in[i];
+    }
+    memcpy(b, bars + (run->first_row + p) * num_out, num_out * sizeof *b);
+  }
+}
+
+/* z of the first layer, which the other passes never store: value without bias, w_d for first derivatives,
+ * zero. */
+static void fill_first_z(RpinnFieldPass *pass, const RpinnFieldRun *run) {
+  size_t width = pass->layers[0].num_out, num_in = pass->layers[0].num_in;
+  const Real *W = weights_of(pass, 0);
+  for (size_t c = 0; c < run->shape->num_channels; c++)
+    for (size_t p = 0; p < run->num_points; p++) {
+      Real *z = pass->first_z + (run->first_row + c * run->num_points + p) * width;
+      for (size_t u = 0; u < width; u++) {
+        Real value = 0;
+        for (size_t d = 0; c == 0 && d < num_in; d++) value += run->x[p * num_in + d] * W[u * num_in + d];
+        if (c > 0 && c <= run->shape->num_first) value = W[u * num_in + run->shape->input_of_first[c - 1]];
+        z[u] = value;
+      }
+    }
+}
+
+/* W[u][d] = zbar_0[u] x_d + sum of zbar_k[u] over first derivatives k in input d */
+static void jacobian_of_input(const RpinnFieldRun *run, size_t width, size_t num_in, const Real *bars,
+                              Real *jacobian, size_t stride) {
+  for (size_t p = 0; p < run->num_points; p++) {
+    Real *W = jacobian + p * stride;
+    const Real *bar = bars + (run->first_row + p) * width;
+    for (size_t u = 0; u < width; u++)
+      for (size_t d = 0; d < num_in; d++) W[u * num_in + d] = bar[u] * run->x[p * num_in + d];
+    for (size_t k = 0; k < run->shape->num_first; k++) {
+      const Real *first = bars + (run->first_row + (1 + k) * run->num_points + p) * width;
+      for (size_t u = 0; u < width; u++) W[u * num_in + run->shape->input_of_first[k]] += first[u];
+    }
+    memcpy(W + width * num_in, bar, width * sizeof *bar);
+  }
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
+                                                size_t num_runs, size_t num_rows, Real *const *jacobians,
+                                                size_t stride) {
+  HiddenLayer *last = &pass->layers[pass->num_hidden - 1];
+  const Real *output_weights = weights_of(pass, pass->num_hidden);
+  for (size_t r = 0; r < num_runs; r++) { /* the output layer is a layer of one unit */
+    if (!runs[r].num_points) continue;
+    jacobian_of_layer(&runs[r], 1, last->num_out, pass->output_bars, last->a,
+                      gradient_of(pass, jacobians[r], pass->num_hidden), stride);
+  }
+  if (pass->network->output_only) return;
+  for (size_t row = 0; row < num_rows; row++)
+    for (size_t u = 0; u < last->num_out; u++)
+      pass->bars[row * last->num_out + u] = pass->output_bars[row] * output_weights[u];
+  for (size_t l = pass->num_hidden; l-- > 0;) {
+    HiddenLayer *layer = &pass->layers[l];
+    Real *own_z = layer->z;
+    if (l == 0) layer->z = pass->first_z;
+    for (size_t r = 0; r < num_runs; r++) {
+      if (!runs[r].num_points) continue;
+      if (l == 0) fill_first_z(pass, &runs[r]);
+      reverse_hidden(pass, &runs[r], l); /* its bias sums are not used here */
+      Real *jacobian = gradient_of(pass, jacobians[r], l);
+      if (l)
+        jacobian_of_layer(&runs[r], layer->num_out, layer->num_in, pass->bars, pass->layers[l - 1].a,
+                          jacobian, stride);
+      else
+        jacobian_of_input(&runs[r], layer->num_out, layer->num_in, pass->bars, jacobian, stride);
+    }
+    layer->z = own_z;
+    if (!l) break;
+    blas_product(num_rows, layer->num_in, layer->num_out, pass->bars, weights_of(pass, l), pass->other_bars);
+    swap_bars(pass);
+  }
+}
