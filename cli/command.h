@@ -11,7 +11,8 @@ enum { EXIT_DONE = 0, EXIT_MACHINE = 1, EXIT_USAGE = 2, EXIT_PROBLEMS = 3, EXIT_
 typedef enum OptionSet {
   OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
   OPTIONS_JSON = 2,    /* --json */
-  OPTIONS_RUN = 4      /* --out, --quiet */
+  OPTIONS_RUN = 4,     /* --out, --quiet */
+  OPTIONS_BENCH = 8    /* --repetitions, --at-least */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256 };
@@ -20,6 +21,8 @@ typedef struct Options {
   const char *problem; /* the one positional argument, or NULL */
   const char *folder;  /* --out, or NULL */
   bool json, quiet;
+  size_t repetitions; /* --repetitions, or 0 */
+  double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];
   char names[MAX_OVERRIDES][64];
@@ -35,7 +38,7 @@ typedef struct Command {
   int (*run)(const Options *options);
 } Command;
 
-extern const Command command_check, command_list, command_run;
+extern const Command command_bench, command_check, command_list, command_run;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

@@ -4,7 +4,7 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {&command_run, &command_check, &command_list};
+static const Command *const commands[] = {&command_run, &command_check, &command_list, &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int print_usage(void) {

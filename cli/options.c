@@ -18,12 +18,16 @@ static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
 
 static int fail_unknown_flag(const Command *command, const char *flag) {
   char names[RPINN_NUM_SETTINGS][64];
-  const char *known[RPINN_NUM_SETTINGS + 7] = {"--help"};
+  const char *known[RPINN_NUM_SETTINGS + 9] = {"--help"};
   size_t count = 1;
   if (command->option_sets & OPTIONS_JSON) known[count++] = "--json";
   if (command->option_sets & OPTIONS_RUN) {
     known[count++] = "--out";
     known[count++] = "--quiet";
+  }
+  if (command->option_sets & OPTIONS_BENCH) {
+    known[count++] = "--repetitions";
+    known[count++] = "--at-least";
   }
   if (command->option_sets & OPTIONS_PROBLEM) {
     known[count++] = "--preset";
@@ -81,6 +85,26 @@ static int take_set(Options *options, const char *text) {
   return add_override(options, text, (size_t)(equals - text), equals + 1, "--set", false);
 }
 
+/* --repetitions N and --at-least SHARE */
+static int take_bench_number(Arguments *arguments, const char *flag, const char *inline_value,
+                             Options *options) {
+  const char *value;
+  int code = take_value(arguments, flag, inline_value, &value);
+  if (code >= 0) return code;
+  char *end;
+  double number = strtod(value, &end);
+  bool is_count = !strcmp(flag, "--repetitions");
+  bool good = *value && !*end && number > 0 && number <= (is_count ? 1000 : 10);
+  if (!good || (is_count && number != (double)(size_t)number))
+    return report_usage("%s is '%s'; expected %s", flag, value,
+                        is_count ? "a whole number from 1 to 1000" : "a share of the bars such as 0.5");
+  if (is_count)
+    options->repetitions = (size_t)number;
+  else
+    options->at_least = number;
+  return -1;
+}
+
 static int take_option(const Command *command, Arguments *arguments, const char *argument, Options *options) {
   char flag[64];
   const char *equals = strchr(argument, '='), *value;
@@ -97,6 +121,8 @@ static int take_option(const Command *command, Arguments *arguments, const char 
   }
   if (!strcmp(flag, "--out") && command->option_sets & OPTIONS_RUN)
     return take_value(arguments, flag, inline_value, &options->folder);
+  if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
+    return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_PROBLEM) {
     int code = -1;
     if (!strcmp(flag, "--preset")) return take_value(arguments, flag, inline_value, &options->loading.preset);
@@ -165,6 +191,9 @@ void command_print_help(const Command *command) {
   if (command->option_sets & OPTIONS_RUN)
     printf("  --out DIR                the run directory (default results/<problem>-<method>)\n"
            "  --quiet                  no progress and no table\n");
+  if (command->option_sets & OPTIONS_BENCH)
+    printf("  --repetitions N          interleaved repetitions whose median counts (default 25)\n"
+           "  --at-least SHARE         exit code 3 when a speed is below this share of its bar\n");
   if (command->option_sets & OPTIONS_JSON) printf("  --json                   print JSON for programs\n");
   printf("  --help                   this text\n");
 }

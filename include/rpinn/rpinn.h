@@ -2,6 +2,7 @@
 #ifndef RPINN_RPINN_H
 #define RPINN_RPINN_H
 
+#include "rpinn/bench.h"
 #include "rpinn/check.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"

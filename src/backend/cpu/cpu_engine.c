@@ -179,9 +179,8 @@ static void sweep(CpuEngine *engine, const Real *theta, RowFunction rows, void *
       RPINN_REAL_NAME(rpinn_cpu_work_scatter)(work, block, s, engine->bars);
     }
     for (size_t f = 0; gradient && f < model->num_fields; f++)
-      if (block->num_rows[f])
-        RPINN_REAL_NAME(rpinn_field_pass_reverse)
-        (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], gradient);
+      if (block->num_rows[f]) RPINN_REAL_NAME(rpinn_field_pass_reverse)
+    (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], gradient);
   }
   if (!gradient) return;
   for (size_t f = 0; f < model->num_fields; f++)
@@ -373,9 +372,8 @@ static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jac
         engine->row_jacobians[s][p * N + model->unknown_start + k] = engine->unknown_slopes[k * count + p];
   }
   for (size_t f = 0; f < model->num_fields; f++)
-    if (block->num_rows[f])
-      RPINN_REAL_NAME(rpinn_field_pass_jacobian)
-      (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], engine->row_jacobians, N);
+    if (block->num_rows[f]) RPINN_REAL_NAME(rpinn_field_pass_jacobian)
+  (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], engine->row_jacobians, N);
 }
 
 /* engine->jacobian [M][N] and rows [M] at theta. */

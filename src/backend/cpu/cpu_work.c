@@ -34,10 +34,9 @@ static bool make_shapes(RpinnCpuWork *work, const RpinnWorkItem *items) {
   if (!work->shapes || !work->maps) return false;
   for (size_t k = 0; k < work->num_items; k++)
     for (size_t f = 0; f < num_fields; f++)
-      if (items[k].program->channels[f].count)
-        RPINN_REAL_NAME(rpinn_channel_map_make)
-        (&work->model->networks[f], &items[k].program->channels[f], &work->shapes[k * num_fields + f],
-         &work->maps[k * num_fields + f]);
+      if (items[k].program->channels[f].count) RPINN_REAL_NAME(rpinn_channel_map_make)
+  (&work->model->networks[f], &items[k].program->channels[f], &work->shapes[k * num_fields + f],
+   &work->maps[k * num_fields + f]);
   return true;
 }
 

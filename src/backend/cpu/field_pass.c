@@ -141,10 +141,9 @@ void RPINN_REAL_NAME(rpinn_field_pass_set)(RpinnFieldPass *pass, const Real *the
     const Real *W = weights_of(pass, l);
     kernels->tile_fill(layer->num_out, layer->tile_length, W + layer->num_in * layer->num_out, layer->bias);
     memset(layer->bias_sums, 0, layer->tile_length * sizeof(Real));
-    if (l)
-      RPINN_BLAS(omatcopy)
-      (CblasRowMajor, CblasTrans, (int)layer->num_out, (int)layer->num_in, 1, W, (int)layer->num_in,
-       layer->transposed, (int)layer->num_out);
+    if (l) RPINN_BLAS(omatcopy)
+    (CblasRowMajor, CblasTrans, (int)layer->num_out, (int)layer->num_in, 1, W, (int)layer->num_in,
+     layer->transposed, (int)layer->num_out);
   }
   const Real *W = weights_of(pass, 0);
   for (size_t d = 0; d < first->num_in; d++) {

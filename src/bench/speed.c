@@ -1,0 +1,363 @@
+/* Speed as a ratio within one run: machines differ and are noisy, so a full Adam iteration (forward,
+ * backward, update) is timed between two timings of the bare matrix product that it consists of, again and
+ * again, and the median of the ratios counts.
+ *
+ *   work    3 x the forward products of the hidden layers: 2 H_in H_out rows each, for the channels that are
+ * needed share   work / time per iteration / rate of bare sgemm [H x H x rows] pair    two threads on two
+ * members: throughput over one thread, divided by the same for bare sgemm            */
+#include <cblas.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "json_writer.h"
+#include "posterior.h"
+#include "rpinn/bench.h"
+#include "rpinn/version.h"
+
+enum { MAX_SHAPES = 3, MAX_REPETITIONS = 1000, DEFAULT_REPETITIONS = 25 };
+
+/* One line of the table. */
+typedef struct Case {
+  const char *name, *problem, *setting;
+  bool reference_term_only; /* count the work of the reference term alone: a boundary of two points is not
+                               worth it */
+  double bar, aim;
+  int num_shapes;
+  int shapes[MAX_SHAPES][3]; /* m, n, k of the bare products; the fastest counts */
+} Case;
+
+static const Case cases[] = {
+    {"poisson-linear, Nf=32", "poisson-linear", "32", true, 0.64, 0.75, 1, {{50, 50, 96}}},
+    {"poisson-linear, Nf=128", "poisson-linear", "128", true, 0.70, 0.80, 1, {{50, 50, 384}}},
+    {"darcy", "darcy", NULL, false, 0.65, 0.65, 3, {{60, 60, 96}, {60, 60, 256}, {60, 60, 512}}},
+};
+enum { NUM_CASES = sizeof cases / sizeof cases[0] };
+static const double pair_bar = 0.95;
+
+typedef struct Line {
+  double work;                     /* floating-point operations of an iteration */
+  double share[MAX_REPETITIONS];   /* one per repetition */
+  double seconds[MAX_REPETITIONS]; /* per iteration */
+  double product_rate[MAX_REPETITIONS];
+} Line;
+
+struct RpinnBench {
+  size_t repetitions;
+  Line lines[NUM_CASES];
+  double pair[MAX_REPETITIONS];
+  char cpu[128];
+};
+
+/* ---- time ---- */
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int compare(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return a < b ? -1 : a > b;
+}
+
+static double median(const double *values, size_t count) {
+  double sorted[MAX_REPETITIONS];
+  memcpy(sorted, values, count * sizeof *values);
+  qsort(sorted, count, sizeof *sorted, compare);
+  return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
+}
+
+/* ---- bare products ---- */
+
+typedef struct Products {
+  float *a, *b, *c;
+} Products;
+
+static bool create_products(Products *products) {
+  size_t bytes = 1024 * 128 * sizeof(float);
+  float **arrays[] = {&products->a, &products->b, &products->c};
+  for (int k = 0; k < 3; k++) {
+    *arrays[k] = aligned_alloc(64, bytes);
+    if (!*arrays[k]) return false;
+    for (size_t i = 0; i < bytes / sizeof(float); i++) (*arrays[k])[i] = (float)(i % 97) / 97.0f - 0.5f;
+  }
+  return true;
+}
+
+static void destroy_products(Products *products) {
+  free(products->a);
+  free(products->b);
+  free(products->c);
+}
+
+/* Operations per second of C [m][n] = A [m][k] B [k][n] over about `seconds`. */
+static double product_rate(const Products *products, const int shape[3], double seconds) {
+  int m = shape[0], k = shape[1],
+      n = shape[2]; /* weights times a matrix with one column per row of the backend */
+  double start = now(), elapsed = 0;
+  size_t count = 0;
+  do {
+    for (int i = 0; i < 20; i++, count++)
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, products->a, k, products->b, n, 0,
+                  products->c, n);
+    elapsed = now() - start;
+  } while (elapsed < seconds);
+  return 2.0 * m * n * k * (double)count / elapsed;
+}
+
+static double best_rate(const Products *products, const Case *line, double seconds) {
+  double best = 0;
+  for (int i = 0; i < line->num_shapes; i++)
+    best = fmax(best, product_rate(products, line->shapes[i], seconds / line->num_shapes));
+  return best;
+}
+
+/* ---- a member that Adam advances ---- */
+
+typedef struct Member {
+  RpinnProblem *problem;
+  RpinnPosterior *posterior;
+  double *theta, *m, *v;
+  size_t t;
+} Member;
+
+static void destroy_member(Member *member) {
+  rpinn_posterior_destroy(member->posterior);
+  rpinn_problem_destroy(member->problem);
+  free(member->theta);
+  free(member->m);
+  free(member->v);
+}
+
+static RpinnStatus create_member(RpinnContext *context, const Case *line, Member *member) {
+  RpinnOverride overrides[] = {{"backend", "cpu", "bench", true},
+                               {"precision", "float", "bench", true},
+                               {"Nf", line->setting, "bench", false}};
+  RpinnProblemOptions options = {.num_overrides = line->setting ? 3 : 2, .overrides = overrides};
+  RPINN_TRY(rpinn_problem_load(context, line->problem, &options, &member->problem));
+  RPINN_TRY(rpinn_posterior_create(context, member->problem, false, &member->posterior));
+  size_t N = member->posterior->model.num_parameters;
+  member->theta = calloc(N, sizeof(double));
+  member->m = calloc(N, sizeof(double));
+  member->v = calloc(N, sizeof(double));
+  if (!member->theta || !member->m || !member->v) return rpinn_fail_memory(context);
+  rpinn_posterior_start_glorot(member->posterior, 0, member->theta);
+  return RPINN_OK;
+}
+
+static void advance(Member *member, size_t num_steps) {
+  RpinnBackend *backend = member->posterior->backend;
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = member->theta};
+  RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
+  RpinnAdamStates states = {member->theta, member->m, member->v, &member->t};
+  double energy;
+  backend->operations->adam_advance(backend, &batch, &rule, &states, num_steps, &energy);
+}
+
+/* Iterations per second over about `seconds`. */
+static double iteration_rate(Member *member, double seconds) {
+  double start = now(), elapsed = 0;
+  size_t count = 0, chunk = member->posterior->model.num_parameters > 10000 ? 2 : 50;
+  do {
+    advance(member, chunk);
+    count += chunk;
+    elapsed = now() - start;
+  } while (elapsed < seconds);
+  return (double)count / elapsed;
+}
+
+static double count_work(const Case *line, const RpinnPosterior *posterior) {
+  double work = 0;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    const RpinnTermModel *term = &posterior->model.terms[t];
+    if (line->reference_term_only && posterior->fitted[t] != posterior->problem->reference_term) continue;
+    for (size_t f = 0; f < posterior->model.num_fields; f++) {
+      const RpinnNetwork *network = &posterior->networks[f];
+      double products = 0;
+      for (size_t l = 1; l + 1 < network->num_layers; l++)
+        products += (double)(network->width[l] * network->width[l + 1]);
+      work += 3 * 2 * products * (double)(term->num_points * term->program->channels[f].count);
+    }
+  }
+  return work;
+}
+
+/* ---- two threads ---- */
+
+typedef struct Worker {
+  Member *member; /* NULL: bare products */
+  Products products;
+  const Case *line;
+  double seconds, rate;
+} Worker;
+
+static void *work_for(void *user) {
+  Worker *worker = user;
+  worker->rate = worker->member ? iteration_rate(worker->member, worker->seconds)
+                                : product_rate(&worker->products, worker->line->shapes[0], worker->seconds);
+  return NULL;
+}
+
+/* The rate of two workers at once over that of the first alone. */
+static double pair_gain(Worker workers[2]) {
+  pthread_t other;
+  work_for(&workers[0]);
+  double alone = workers[0].rate;
+  if (pthread_create(&other, NULL, work_for, &workers[1]) != 0) return NAN;
+  work_for(&workers[0]);
+  pthread_join(other, NULL);
+  return (workers[0].rate + workers[1].rate) / alone;
+}
+
+/* ---- the measurement ---- */
+
+typedef struct Setup {
+  Member members[NUM_CASES];
+  Member second; /* of the first case, for two threads */
+  Products products, second_products;
+} Setup;
+
+static void measure_once(RpinnBench *bench, Setup *setup, size_t repetition) {
+  const double slice = 0.02;
+  for (size_t k = 0; k < NUM_CASES; k++) {
+    Line *line = &bench->lines[k];
+    double before = best_rate(&setup->products, &cases[k], slice);
+    double iterations = iteration_rate(&setup->members[k], 2 * slice);
+    double after = best_rate(&setup->products, &cases[k], slice);
+    line->seconds[repetition] = 1 / iterations;
+    line->product_rate[repetition] = 0.5 * (before + after);
+    line->share[repetition] = line->work * iterations / line->product_rate[repetition];
+  }
+  Worker bare[2] = {{.products = setup->products, .line = &cases[0], .seconds = slice},
+                    {.products = setup->second_products, .line = &cases[0], .seconds = slice}};
+  Worker ours[2] = {{.member = &setup->members[0], .seconds = slice},
+                    {.member = &setup->second, .seconds = slice}};
+  bench->pair[repetition] = pair_gain(ours) / pair_gain(bare);
+}
+
+static void find_cpu_name(char name[128]) {
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  snprintf(name, 128, "unknown CPU");
+  while (file && fgets(line, sizeof line, file)) {
+    const char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+    snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    break;
+  }
+  if (file) fclose(file);
+}
+
+static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench *bench,
+                           Setup *setup) {
+  for (size_t k = 0; k < NUM_CASES; k++) {
+    RPINN_TRY(create_member(context, &cases[k], &setup->members[k]));
+    bench->lines[k].work = count_work(&cases[k], setup->members[k].posterior);
+  }
+  RPINN_TRY(create_member(context, &cases[0], &setup->second));
+  if (!create_products(&setup->products) || !create_products(&setup->second_products))
+    return rpinn_fail_memory(context);
+  size_t wanted = bench->repetitions;
+  for (bench->repetitions = 0; bench->repetitions < wanted; bench->repetitions++) {
+    if (options->interrupted && options->interrupted(options->user))
+      return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted after %zu repetitions",
+                        bench->repetitions);
+    measure_once(bench, setup, bench->repetitions);
+  }
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench **bench) {
+  Setup setup;
+  memset(&setup, 0, sizeof setup);
+  *bench = calloc(1, sizeof **bench);
+  if (!*bench) return rpinn_fail_memory(context);
+  (*bench)->repetitions = options->repetitions ? options->repetitions : DEFAULT_REPETITIONS;
+  if ((*bench)->repetitions > MAX_REPETITIONS) (*bench)->repetitions = MAX_REPETITIONS;
+  find_cpu_name((*bench)->cpu);
+  RpinnStatus status = measure(context, options, *bench, &setup);
+  for (size_t k = 0; k < NUM_CASES; k++) destroy_member(&setup.members[k]);
+  destroy_member(&setup.second);
+  destroy_products(&setup.products);
+  destroy_products(&setup.second_products);
+  if (status == RPINN_OK) return RPINN_OK;
+  rpinn_bench_destroy(*bench);
+  *bench = NULL;
+  return status;
+}
+
+void rpinn_bench_destroy(RpinnBench *bench) {
+  free(bench);
+}
+
+/* ---- results ---- */
+
+double rpinn_bench_worst(const RpinnBench *bench) {
+  double worst = median(bench->pair, bench->repetitions) / pair_bar;
+  for (size_t k = 0; k < NUM_CASES; k++)
+    worst = fmin(worst, median(bench->lines[k].share, bench->repetitions) / cases[k].bar);
+  return worst;
+}
+
+char *rpinn_bench_text(const RpinnBench *bench) {
+  RpinnText text = {0};
+  rpinn_text_append(&text,
+                    "one Adam iteration (forward, backward, update), float, one thread, against bare sgemm "
+                    "in the same run\n"
+                    "%s; %s; rpinn %s; medians of %zu interleaved repetitions\n\n",
+                    bench->cpu, openblas_get_config(), rpinn_version(), bench->repetitions);
+  rpinn_text_append(&text, "  %-24s %9s %9s %9s %8s %6s %6s\n", "case", "MFLOP", "us", "sgemm GF", "share",
+                    "bar", "aim");
+  for (size_t k = 0; k < NUM_CASES; k++) {
+    const Line *line = &bench->lines[k];
+    rpinn_text_append(&text, "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%% %5.0f%%\n", cases[k].name,
+                      line->work * 1e-6, median(line->seconds, bench->repetitions) * 1e6,
+                      median(line->product_rate, bench->repetitions) * 1e-9,
+                      median(line->share, bench->repetitions) * 100, cases[k].bar * 100, cases[k].aim * 100);
+  }
+  rpinn_text_append(
+      &text, "  %-24s %46.3f  %4.2f   (gain of two members over one / gain of two sgemm loops over one)\n",
+      "two threads", median(bench->pair, bench->repetitions), pair_bar);
+  if (!text.failed) return text.bytes;
+  rpinn_text_free(&text);
+  return NULL;
+}
+
+char *rpinn_bench_json(const RpinnBench *bench) {
+  RpinnText text = {0};
+  RpinnJson json = {.text = &text};
+  rpinn_json_open(&json, NULL, '{');
+  rpinn_json_text(&json, "cpu", bench->cpu);
+  rpinn_json_text(&json, "openblas", openblas_get_config());
+  rpinn_json_text(&json, "version", rpinn_version());
+  rpinn_json_number(&json, "repetitions", (double)bench->repetitions);
+  rpinn_json_open(&json, "cases", '[');
+  for (size_t k = 0; k < NUM_CASES; k++) {
+    const Line *line = &bench->lines[k];
+    rpinn_json_open(&json, NULL, '{');
+    rpinn_json_text(&json, "name", cases[k].name);
+    rpinn_json_number(&json, "work_flop", line->work);
+    rpinn_json_number(&json, "seconds_per_iteration", median(line->seconds, bench->repetitions));
+    rpinn_json_number(&json, "sgemm_flop_per_second", median(line->product_rate, bench->repetitions));
+    rpinn_json_number(&json, "share", median(line->share, bench->repetitions));
+    rpinn_json_number(&json, "bar", cases[k].bar);
+    rpinn_json_number(&json, "aim", cases[k].aim);
+    rpinn_json_close(&json, '}');
+  }
+  rpinn_json_close(&json, ']');
+  rpinn_json_open(&json, "two_threads", '{');
+  rpinn_json_number(&json, "gain_over_sgemm_gain", median(bench->pair, bench->repetitions));
+  rpinn_json_number(&json, "bar", pair_bar);
+  rpinn_json_close(&json, '}');
+  rpinn_json_number(&json, "worst_share_of_bar", rpinn_bench_worst(bench));
+  rpinn_json_close(&json, '}');
+  rpinn_text_append(&text, "\n");
+  if (!text.failed) return text.bytes;
+  rpinn_text_free(&text);
+  return NULL;
+}
