@@ -34,3 +34,19 @@ function(rpinn_room name)
   set_property(GLOBAL APPEND PROPERTY RPINN_ROOM_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
   set_property(GLOBAL APPEND PROPERTY RPINN_ROOM_LINKS ${ROOM_LINKS})
 endfunction()
+
+# rpinn_room_variant(NAME VARIANT SOURCES a.c [DEFINITIONS ...] [OPTIONS ...]): sources of the room NAME compiled once
+# more, as the target rpinn_NAME_VARIANT, with definitions and compile options of their own. The room itself must
+# exist already; what it may include, its variants may.
+function(rpinn_room_variant name variant)
+  cmake_parse_arguments(VARIANT "" "" "SOURCES;DEFINITIONS;OPTIONS" ${ARGN})
+  set(target rpinn_${name}_${variant})
+  add_library(${target} OBJECT ${VARIANT_SOURCES})
+  target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:rpinn_${name},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:rpinn_${name},COMPILE_DEFINITIONS>
+                                               ${VARIANT_DEFINITIONS})
+  target_compile_options(${target} PRIVATE ${VARIANT_OPTIONS})
+  get_target_property(links rpinn_${name} LINK_LIBRARIES)
+  target_link_libraries(${target} PRIVATE ${links})
+  set_property(GLOBAL APPEND PROPERTY RPINN_ROOMS ${target})
+endfunction()

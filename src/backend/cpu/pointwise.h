@@ -1,0 +1,100 @@
+/* The pointwise work of the CPU backend: all that is not a matrix product. One table of functions per
+ * instruction set; compiled for float and double (real.h).
+ *
+ * Layout. A layer of one network at many points is one row-major matrix [rows][width] without gaps; a row is
+ * one channel (value, a first derivative, an operator of second order) at one point, an element of it one
+ * unit. A *run* is a range of points that carry the same channels, and each channel of a run is a contiguous
+ * range of rows. So a channel of a run is a flat array of num_elements = points * width, element e belonging
+ * to unit e mod width, and pointwise formulas run over flat arrays with no waste for odd widths.
+ *
+ * Tiles. What belongs to a unit (a bias, its gradient) is needed along the flat array with period width. A
+ * tile holds it written down until the pattern meets a 64-byte boundary: rpinn_tile_length(width) elements, a
+ * multiple of both. Sums over points are collected in a tile and folded at the end, in an order fixed by the
+ * width alone.
+ *
+ * Bits. Each element gets the same result on every instruction set, under every compiler and at every
+ * address. Arrays need no alignment (64 bytes are faster) and no padding: nothing is read or written beyond
+ * them. */
+#ifndef RPINN_BACKEND_CPU_POINTWISE_H
+#define RPINN_BACKEND_CPU_POINTWISE_H
+
+#include <stddef.h>
+
+#include "activation_kind.h"
+#include "isa.h"
+#include "real.h"
+
+enum {
+  RPINN_JET_MAX_INPUTS = 4,
+  RPINN_JET_MAX_CHANNELS = 16, /* the value, 4 first and 10 second derivatives, and one to spare */
+  RPINN_SINE_LIMIT = 10000     /* arguments of the sine up to here are accurate */
+};
+
+/* Channel c of a run: c = 0 the value, then num_first first derivatives, then num_second operators
+ * L = sum_{i<=j} c_ij d_ij over the first derivatives of the run. */
+typedef struct RpinnJetRun {
+  RpinnActivation activation;
+  size_t num_elements; /* points * width */
+  size_t tile_length;  /* rpinn_tile_length(width) */
+  size_t num_first, num_second;
+  const Real *hessians; /* [num_second][num_first][num_first], symmetric: H_ii = 2 c_ii, H_ij = c_ij */
+} RpinnJetRun;
+
+/* The inputs of a network as its first layer sees them: z = sum_d x_d w_d + b, z_d = w_d, all z_L = 0. */
+typedef struct RpinnJetInputs {
+  size_t num_inputs;
+  const Real *const
+      *coordinates; /* [num_inputs] arrays [num_elements]: x_d of the point, repeated for each unit */
+  const Real *const *weights;   /* [num_inputs] tiles */
+  const size_t *input_of_first; /* [num_first] */
+} RpinnJetInputs;
+
+typedef struct RpinnAdamStep {
+  Real beta1, beta2;
+  Real rate;       /* rate_t / (1 - beta1^(t+1)) */
+  Real root_scale; /* 1 / sqrt(1 - beta2^(t+1)) */
+  Real epsilon;
+} RpinnAdamStep;
+
+typedef struct RpinnPointwise {
+  /* s, s', s'', s''' at z: derivatives[order][count]; for tests and small work. */
+  void (*activation_evaluate)(RpinnActivation activation, size_t count, const Real *z,
+                              Real *const derivatives[4]);
+
+  /* z[0] holds the products without the bias; writes a[c], and kept [num_elements] (not used for tanh). */
+  void (*hidden_forward)(const RpinnJetRun *run, const Real *bias, const Real *const *z, Real *const *a,
+                         Real *kept);
+  /* a_bars[c], z_bars[c]: the derivatives of the energy with respect to a[c] and z[c]; may be the same
+   * arrays. a is the value channel only. Adds to the tile bias_sums. */
+  void (*hidden_reverse)(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *a,
+                         const Real *kept, const Real *const *a_bars, Real *const *z_bars, Real *bias_sums);
+  /* The same for the first layer. Adds to the tiles bias_sums and weight_sums[num_inputs]. */
+  void (*input_forward)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
+                        Real *const *a, Real *kept);
+  void (*input_reverse)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias, const Real *a,
+                        const Real *kept, const Real *const *a_bars, Real *bias_sums,
+                        Real *const *weight_sums);
+
+  /* The last layer, one output: outputs[row] = sum_u a[row][u] weights[u]. */
+  void (*output_forward)(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs);
+  /* bars[row][u] = output_bars[row] weights[u]; weight_sums[u] += sum_row output_bars[row] a[row][u]. */
+  void (*output_reverse)(size_t num_rows, size_t width, const Real *a, const Real *weights,
+                         const Real *output_bars, Real *bars, Real *weight_sums);
+
+  /* With the gradient g = gradient + prior_scale theta - prior_shift:
+   * m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  theta -= rate m / (root_scale sqrt(v) +
+   * epsilon). */
+  void (*adam_update)(size_t count, const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
+                      const Real *prior_shift, Real *theta, Real *m, Real *v);
+} RpinnPointwise;
+
+/* The kernels for one instruction set; NULL where this machine or this build has none. */
+const RpinnPointwise *RPINN_REAL_NAME(rpinn_pointwise)(RpinnIsa isa);
+
+/* The tile of a width: the least common multiple with RPINN_REAL_GROUP. */
+size_t RPINN_REAL_NAME(rpinn_tile_length)(size_t width);
+void RPINN_REAL_NAME(rpinn_tile_fill)(size_t width, const Real *values, Real *tile);
+/* values[u] += the sum of the tile's elements of unit u, in order. */
+void RPINN_REAL_NAME(rpinn_tile_fold)(size_t width, const Real *tile, Real *values);
+
+#endif

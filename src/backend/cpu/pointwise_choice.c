@@ -1,0 +1,36 @@
+/* Which of the compiled kernels a machine gets, and tiles; one precision. */
+#include <string.h>
+
+#include "pointwise.h"
+
+extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_portable);
+#ifdef RPINN_HAVE_X86_KERNELS
+extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_avx2);
+extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_avx512);
+#endif
+
+const RpinnPointwise *RPINN_REAL_NAME(rpinn_pointwise)(RpinnIsa isa) {
+  if (!rpinn_isa_is_available(isa)) return NULL;
+#ifdef RPINN_HAVE_X86_KERNELS
+  if (isa == RPINN_ISA_AVX2) return &RPINN_REAL_NAME(rpinn_pointwise_avx2);
+  if (isa == RPINN_ISA_AVX512) return &RPINN_REAL_NAME(rpinn_pointwise_avx512);
+#endif
+  return &RPINN_REAL_NAME(rpinn_pointwise_portable);
+}
+
+size_t RPINN_REAL_NAME(rpinn_tile_length)(size_t width) {
+  size_t rows = RPINN_REAL_GROUP;
+  for (size_t half = width; half % 2 == 0 && rows > 1; half /= 2) rows /= 2;
+  return rows * width;
+}
+
+void RPINN_REAL_NAME(rpinn_tile_fill)(size_t width, const Real *values, Real *tile) {
+  const size_t length = RPINN_REAL_NAME(rpinn_tile_length)(width);
+  for (size_t start = 0; start < length; start += width) memcpy(tile + start, values, width * sizeof(Real));
+}
+
+void RPINN_REAL_NAME(rpinn_tile_fold)(size_t width, const Real *tile, Real *values) {
+  const size_t length = RPINN_REAL_NAME(rpinn_tile_length)(width);
+  for (size_t start = 0; start < length; start += width)
+    for (size_t u = 0; u < width; u++) values[u] += tile[start + u];
+}

@@ -1,0 +1,168 @@
+/* One register of Reals, as wide as the instruction set allows. Sums, products and quotients are written with
+ * the operators of C (GCC's and clang's vector types); what has no operator is a function below. Every
+ * function gives each lane the same correctly rounded result on every instruction set, so a kernel written
+ * with them has the same bits everywhere, under either compiler. */
+#ifndef RPINN_BACKEND_CPU_VECTOR_H
+#define RPINN_BACKEND_CPU_VECTOR_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "real.h"
+
+#if defined(RPINN_ISA_IS_AVX512)
+enum { RPINN_VECTOR_BYTES = 64 };
+#define RPINN_INTRINSIC_PREFIX _mm512_
+#elif defined(RPINN_ISA_IS_AVX2)
+enum { RPINN_VECTOR_BYTES = 32 };
+#define RPINN_INTRINSIC_PREFIX _mm256_
+#else
+enum { RPINN_VECTOR_BYTES = 16 };
+#define RPINN_ISA_HAS_NO_INTRINSICS
+#endif
+
+#ifndef RPINN_ISA_HAS_NO_INTRINSICS
+#include <immintrin.h>
+#ifdef RPINN_REAL_FLOAT
+#define RPINN_INTRINSIC(operation)      RPINN_JOIN3(RPINN_INTRINSIC_PREFIX, operation, _ps)
+#define RPINN_INTRINSIC_MASK(operation) RPINN_JOIN3(RPINN_INTRINSIC_PREFIX, operation, _ps_mask)
+typedef __mmask16 LaneMask;
+#else
+#define RPINN_INTRINSIC(operation)      RPINN_JOIN3(RPINN_INTRINSIC_PREFIX, operation, _pd)
+#define RPINN_INTRINSIC_MASK(operation) RPINN_JOIN3(RPINN_INTRINSIC_PREFIX, operation, _pd_mask)
+typedef __mmask8 LaneMask;
+#endif
+#endif
+
+typedef Real RealVector __attribute__((vector_size(RPINN_VECTOR_BYTES)));
+typedef RealBits BitsVector __attribute__((vector_size(RPINN_VECTOR_BYTES)));
+
+enum { RPINN_VECTOR_LANES = RPINN_VECTOR_BYTES / (int)sizeof(Real) };
+
+/* Kernels are written once for all shapes and specialised by inlining with constant arguments. */
+#define RPINN_INLINE static inline __attribute__((always_inline))
+
+RPINN_INLINE RealVector vector_fill(Real value) {
+  return value - (RealVector){0}; /* minus: a sum would lose the sign of -0 */
+}
+
+RPINN_INLINE RealVector vector_load(const Real *source) {
+  RealVector result;
+  memcpy(&result, source, sizeof result);
+  return result;
+}
+
+RPINN_INLINE void vector_store(Real *target, RealVector value) {
+  memcpy(target, &value, sizeof value);
+}
+
+RPINN_INLINE BitsVector bits_fill(RealBits value) {
+  return (BitsVector){0} + value;
+}
+
+/* where ? yes : no, lane by lane; each lane of where is all ones or all zeros. */
+RPINN_INLINE RealVector bits_select(BitsVector where, RealVector yes, RealVector no) {
+  return (RealVector)((where & (BitsVector)yes) | (~where & (BitsVector)no));
+}
+
+RPINN_INLINE BitsVector vector_sign(RealVector a) {
+  return (BitsVector)a & (BitsVector)vector_fill(-RPINN_REAL(0.0));
+}
+
+RPINN_INLINE RealVector vector_magnitude(RealVector a) {
+  return (RealVector)((BitsVector)a & ~(BitsVector)vector_fill(-RPINN_REAL(0.0)));
+}
+
+#ifdef RPINN_ISA_HAS_NO_INTRINSICS
+
+/* a b + c, rounded once. Calls of the C library where the baseline has no such instruction, hence not
+ * inlined. */
+static __attribute__((noinline)) RealVector vector_fma(RealVector a, RealVector b, RealVector c) {
+  RealVector result;
+  for (int lane = 0; lane < RPINN_VECTOR_LANES; lane++)
+    result[lane] = RPINN_REAL(__builtin_fma)(a[lane], b[lane], c[lane]);
+  return result;
+}
+
+RPINN_INLINE RealVector vector_root(RealVector a) {
+  RealVector result;
+  for (int lane = 0; lane < RPINN_VECTOR_LANES; lane++) result[lane] = RPINN_REAL(__builtin_sqrt)(a[lane]);
+  return result;
+}
+
+/* a < b ? yes : no */
+RPINN_INLINE RealVector vector_select_less(RealVector a, RealVector b, RealVector yes, RealVector no) {
+  return bits_select((BitsVector)(a < b), yes, no);
+}
+
+/* a > b ? a : b, hence b where either is NaN. */
+RPINN_INLINE RealVector vector_maximum(RealVector a, RealVector b) {
+  return bits_select((BitsVector)(a > b), a, b);
+}
+
+/* The first count lanes, the others zero. */
+RPINN_INLINE RealVector vector_load_part(const Real *source, size_t count) {
+  RealVector result = {0};
+  memcpy(&result, source, count * sizeof(Real));
+  return result;
+}
+
+RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count) {
+  memcpy(target, &value, count * sizeof(Real));
+}
+
+#else
+
+RPINN_INLINE RealVector vector_fma(RealVector a, RealVector b, RealVector c) {
+  return RPINN_INTRINSIC(fmadd)(a, b, c);
+}
+
+RPINN_INLINE RealVector vector_root(RealVector a) {
+  return RPINN_INTRINSIC(sqrt)(a);
+}
+
+RPINN_INLINE RealVector vector_maximum(RealVector a, RealVector b) {
+  return RPINN_INTRINSIC(max)(a, b);
+}
+
+#ifdef RPINN_ISA_IS_AVX512
+
+RPINN_INLINE RealVector vector_select_less(RealVector a, RealVector b, RealVector yes, RealVector no) {
+  return RPINN_INTRINSIC(mask_blend)(RPINN_INTRINSIC_MASK(cmp)(a, b, _CMP_LT_OQ), no, yes);
+}
+
+RPINN_INLINE RealVector vector_load_part(const Real *source, size_t count) {
+  return RPINN_INTRINSIC(maskz_loadu)((LaneMask)((1u << count) - 1), source);
+}
+
+RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count) {
+  RPINN_INTRINSIC(mask_storeu)(target, (LaneMask)((1u << count) - 1), value);
+}
+
+#else
+
+RPINN_INLINE RealVector vector_select_less(RealVector a, RealVector b, RealVector yes, RealVector no) {
+  return RPINN_INTRINSIC(blendv)(no, yes, RPINN_INTRINSIC(cmp)(a, b, _CMP_LT_OQ));
+}
+
+RPINN_INLINE __m256i vector_first_lanes(size_t count) {
+  static const RealBits ones_then_zeros[2 * RPINN_VECTOR_LANES] = {
+      -1, -1, -1, -1,
+#ifdef RPINN_REAL_FLOAT
+      -1, -1, -1, -1,
+#endif
+  };
+  return _mm256_loadu_si256((const __m256i_u *)(ones_then_zeros + RPINN_VECTOR_LANES - count));
+}
+
+RPINN_INLINE RealVector vector_load_part(const Real *source, size_t count) {
+  return RPINN_INTRINSIC(maskload)(source, vector_first_lanes(count));
+}
+
+RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count) {
+  RPINN_INTRINSIC(maskstore)(target, vector_first_lanes(count), value);
+}
+
+#endif
+#endif
+#endif
