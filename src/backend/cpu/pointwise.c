@@ -15,7 +15,7 @@
 
 #include "activation.h"
 
-enum { LANES = RPINN_VECTOR_LANES, GROUP_VECTORS = RPINN_REAL_GROUP / RPINN_VECTOR_LANES };
+enum { LANES = RPINN_VECTOR_LANES };
 
 /* Loads and stores of count lanes: all of them but in the last vector of an array. */
 RPINN_INLINE RealVector load_lanes(const Real *source, size_t count) {
@@ -29,14 +29,22 @@ RPINN_INLINE void store_lanes(Real *target, RealVector value, size_t count) {
     vector_store_part(target, value, count);
 }
 
-RPINN_INLINE void add_lanes(Real *target, RealVector value, size_t count) {
-  store_lanes(target, load_lanes(target, count) + value, count);
+/* Sums in tiles take whole vectors: tiles are padded, the lanes beyond an array hold zeros, and a whole
+ * vector is read back faster than an incomplete one. */
+RPINN_INLINE void tile_add(Real *sums, RealVector value) {
+  vector_store(sums, vector_load(sums) + value);
 }
 
-/* Where one vector stands in the flat arrays and in the tiles. */
+RPINN_INLINE void tile_add_product(Real *sums, RealVector a, RealVector b) {
+  vector_store(sums, vector_fma(a, b, vector_load(sums)));
+}
+
+/* Where one vector stands: in the flat arrays, in the tiles, and at which point the tile begins. */
 typedef struct Spot {
-  size_t element, tile, count;
+  size_t element, tile, count, point;
 } Spot;
+
+typedef enum JetPass { INPUT_FORWARD, HIDDEN_FORWARD, LAST_REVERSE, HIDDEN_REVERSE, INPUT_REVERSE } JetPass;
 
 /* One vector of elements before the activation. */
 typedef struct JetPoint {
@@ -46,21 +54,21 @@ typedef struct JetPoint {
 
 /* What an operator of second order makes of the first derivatives. */
 typedef struct JetCurvature {
-  RealVector form;                           /* Q */
+  RealVector twice_form;                     /* 2 Q */
   RealVector gradient[RPINN_JET_MAX_INPUTS]; /* dQ/dz_d = (H z)_d */
 } JetCurvature;
 
 RPINN_INLINE JetCurvature jet_curvature(size_t num_first, const Real *hessian, const JetPoint *point) {
   JetCurvature curvature;
-  RealVector twice = vector_fill(0);
+  curvature.twice_form = vector_fill(0);
   for (size_t i = 0; i < num_first; i++) {
     RealVector sum = vector_fill(hessian[i * num_first]) * point->first[0];
     for (size_t j = 1; j < num_first; j++)
       sum = vector_fma(vector_fill(hessian[i * num_first + j]), point->first[j], sum);
     curvature.gradient[i] = sum;
-    twice = i == 0 ? sum * point->first[0] : vector_fma(sum, point->first[i], twice);
+    curvature.twice_form =
+        i == 0 ? sum * point->first[0] : vector_fma(sum, point->first[i], curvature.twice_form);
   }
-  curvature.form = vector_fill(RPINN_REAL(0.5)) * twice;
   return curvature;
 }
 
@@ -74,9 +82,10 @@ static void activation_evaluate(RpinnActivation activation, size_t count, const 
     ActivationValue s = activation_value(activation, x);
     ActivationSlopes slopes = activation_slopes(activation, x, s.value, s.kept);
     store_lanes(derivatives[0] + i, s.value, lanes);
+    RealVector factor = activation_is_relative(activation) ? slopes.first + slopes.first : vector_fill(2);
     store_lanes(derivatives[1] + i, slopes.first, lanes);
-    store_lanes(derivatives[2] + i, slopes.second, lanes);
-    store_lanes(derivatives[3] + i, slopes.third, lanes);
+    store_lanes(derivatives[2] + i, factor * slopes.half_second, lanes);
+    store_lanes(derivatives[3] + i, factor * slopes.half_third, lanes);
   }
 }
 
@@ -94,35 +103,51 @@ typedef struct JetCall {
   const Real *weights[RPINN_JET_MAX_INPUTS];
   Real *new_a[RPINN_JET_MAX_CHANNELS]; /* forward */
   Real *new_kept;
-  const Real *a, *kept; /* this and the rest: reverse */
-  const Real *a_bars[RPINN_JET_MAX_CHANNELS];
+  const Real *a, *kept;                       /* this and the rest: reverse */
+  const Real *a_bars[RPINN_JET_MAX_CHANNELS]; /* not below the output */
   Real *z_bars[RPINN_JET_MAX_CHANNELS];
   Real *bias_sums;
   Real *weight_sums[RPINN_JET_MAX_INPUTS];
+  const RealBits *rows;       /* tile; this and the rest: below the output */
+  const Real *output_weights; /* tile */
+  const Real *output_bars[RPINN_JET_MAX_CHANNELS];
+  const Real *output_inputs[RPINN_JET_MAX_CHANNELS]; /* a of all channels */
+  Real *output_weight_sums;
 } JetCall;
 
 RPINN_INLINE JetPoint hidden_point(const JetCall *call, size_t num_first, Spot at) {
   JetPoint point;
-  point.value = load_lanes(call->z[0] + at.element, at.count) + load_lanes(call->bias + at.tile, at.count);
+  point.value = load_lanes(call->z[0] + at.element, at.count) + vector_load(call->bias + at.tile);
   for (size_t d = 0; d < num_first; d++) point.first[d] = load_lanes(call->z[1 + d] + at.element, at.count);
   return point;
 }
 
 RPINN_INLINE JetPoint input_point(const JetCall *call, size_t num_first, Spot at) {
   JetPoint point;
-  point.value = load_lanes(call->bias + at.tile, at.count);
+  point.value = vector_load(call->bias + at.tile);
   for (size_t d = 0; d < call->num_inputs; d++)
     point.value = vector_fma(load_lanes(call->coordinates[d] + at.element, at.count),
-                             load_lanes(call->weights[d] + at.tile, at.count), point.value);
+                             vector_load(call->weights[d] + at.tile), point.value);
   for (size_t d = 0; d < num_first; d++)
-    point.first[d] = load_lanes(call->weights[call->input_of_first[d]] + at.tile, at.count);
+    point.first[d] = vector_load(call->weights[call->input_of_first[d]] + at.tile);
   return point;
 }
 
 /* ---- forward ---- */
 
-RPINN_INLINE void forward_vector(const JetCall *call, RpinnActivation activation, size_t num_first,
-                                 size_t num_second, bool is_input, Spot at) {
+/* s' z_L + s'' Q, where z_L is NULL for zero */
+RPINN_INLINE RealVector forward_second(bool is_relative, ActivationSlopes slopes, RealVector twice_form,
+                                       const RealVector *z_second) {
+  if (z_second != NULL && is_relative)
+    return slopes.first * vector_fma(slopes.half_second, twice_form, *z_second);
+  RealVector bent = slopes.half_second * twice_form;
+  if (z_second != NULL) return vector_fma(slopes.first, *z_second, bent);
+  return is_relative ? slopes.first * bent : bent;
+}
+
+RPINN_INLINE void forward_vector(JetPass pass, const JetCall *call, RpinnActivation activation,
+                                 size_t num_first, size_t num_second, Spot at) {
+  const bool is_input = pass == INPUT_FORWARD;
   JetPoint point = is_input ? input_point(call, num_first, at) : hidden_point(call, num_first, at);
   ActivationValue s = activation_value(activation, point.value);
   ActivationSlopes slopes = activation_slopes(activation, point.value, s.value, s.kept);
@@ -131,99 +156,130 @@ RPINN_INLINE void forward_vector(const JetCall *call, RpinnActivation activation
   for (size_t d = 0; d < num_first; d++)
     store_lanes(call->new_a[1 + d] + at.element, slopes.first * point.first[d], at.count);
   for (size_t l = 0; l < num_second; l++) {
-    const Real *hessian = call->hessians + l * num_first * num_first;
     size_t channel = 1 + num_first + l;
-    RealVector result = slopes.second * jet_curvature(num_first, hessian, &point).form;
-    if (!is_input)
-      result = vector_fma(slopes.first, load_lanes(call->z[channel] + at.element, at.count), result);
-    store_lanes(call->new_a[channel] + at.element, result, at.count);
+    JetCurvature curvature = jet_curvature(num_first, call->hessians + l * num_first * num_first, &point);
+    RealVector z_second = is_input ? vector_fill(0) : load_lanes(call->z[channel] + at.element, at.count);
+    RealVector a_second = forward_second(activation_is_relative(activation), slopes, curvature.twice_form,
+                                         is_input ? NULL : &z_second);
+    store_lanes(call->new_a[channel] + at.element, a_second, at.count);
   }
 }
 
 /* ---- reverse ---- */
 
-/* zbar and zbar_d of one vector; zbar_L goes to memory in a hidden layer and to nobody in the first. */
-RPINN_INLINE JetPoint reverse_point(const JetCall *call, RpinnActivation activation, size_t num_first,
-                                    size_t num_second, bool is_input, const JetPoint *point, Spot at) {
+/* What comes down from the output: its bars of the points that a vector covers, its weights, and the sum over
+ * points and channels of ubar_c a_c, which is the gradient of the weights. */
+typedef struct OutputBars {
+  size_t point; /* of the first lane */
+  BitsVector index;
+  RealVector weights, sum;
+} OutputBars;
+
+RPINN_INLINE OutputBars output_bars_at(const JetCall *call, Spot at) {
+  const RealBits row = call->rows[at.tile];
+  return (OutputBars){.point = at.point + (size_t)row,
+                      .index = bits_load(call->rows + at.tile) - bits_fill(row),
+                      .weights = vector_load(call->output_weights + at.tile),
+                      .sum = vector_load(call->output_weight_sums + at.tile)};
+}
+
+/* abar of a channel: from memory, or below the output the product of the output's bar and weight. */
+RPINN_INLINE RealVector load_bar(JetPass pass, const JetCall *call, OutputBars *output, size_t channel,
+                                 Spot at) {
+  if (pass != LAST_REVERSE) return load_lanes(call->a_bars[channel] + at.element, at.count);
+  RealVector bar = vector_pick(call->output_bars[channel] + output->point, output->index);
+  output->sum = vector_fma(bar, load_lanes(call->output_inputs[channel] + at.element, at.count), output->sum);
+  return bar * output->weights;
+}
+
+/* zbar and zbar_d of one vector; zbar_L goes to memory in a hidden layer and to nobody in the first.
+ * Below, y = s' abar of a channel, and base = y or abar, whichever second and third are to be multiplied by.
+ */
+RPINN_INLINE JetPoint reverse_point(JetPass pass, const JetCall *call, RpinnActivation activation,
+                                    size_t num_first, size_t num_second, const JetPoint *point, Spot at) {
+  const bool is_relative = activation_is_relative(activation);
   RealVector a = load_lanes(call->a + at.element, at.count);
   RealVector k = activation == RPINN_ACTIVATION_TANH ? a : load_lanes(call->kept + at.element, at.count);
   ActivationSlopes slopes = activation_slopes(activation, point->value, a, k);
+  RealVector second = slopes.half_second + slopes.half_second;
+  OutputBars output = pass == LAST_REVERSE ? output_bars_at(call, at) : (OutputBars){0};
   JetPoint bar;
-  bar.value = slopes.first * load_lanes(call->a_bars[0] + at.element, at.count);
+  bar.value = slopes.first * load_bar(pass, call, &output, 0, at);
   for (size_t d = 0; d < num_first; d++) {
-    RealVector a_bar = load_lanes(call->a_bars[1 + d] + at.element, at.count);
-    bar.first[d] = slopes.first * a_bar;
-    bar.value = vector_fma(slopes.second * point->first[d], a_bar, bar.value);
+    RealVector a_bar = load_bar(pass, call, &output, 1 + d, at), y = slopes.first * a_bar;
+    bar.first[d] = y;
+    bar.value = vector_fma(second * (is_relative ? y : a_bar), point->first[d], bar.value);
   }
   for (size_t l = 0; l < num_second; l++) {
     size_t channel = 1 + num_first + l;
-    RealVector a_bar = load_lanes(call->a_bars[channel] + at.element, at.count);
-    RealVector bent = slopes.second * a_bar;
     JetCurvature curvature = jet_curvature(num_first, call->hessians + l * num_first * num_first, point);
+    RealVector a_bar = load_bar(pass, call, &output, channel, at), y = slopes.first * a_bar;
+    RealVector base = is_relative ? y : a_bar, bent = second * base;
     for (size_t d = 0; d < num_first; d++)
       bar.first[d] = vector_fma(bent, curvature.gradient[d], bar.first[d]);
-    bar.value = vector_fma(slopes.third * a_bar, curvature.form, bar.value);
-    if (!is_input) {
+    bar.value = vector_fma(slopes.half_third * base, curvature.twice_form, bar.value);
+    if (pass != INPUT_REVERSE) {
       bar.value = vector_fma(bent, load_lanes(call->z[channel] + at.element, at.count), bar.value);
-      store_lanes(call->z_bars[channel] + at.element, slopes.first * a_bar, at.count);
+      store_lanes(call->z_bars[channel] + at.element, y, at.count);
     }
   }
+  if (pass == LAST_REVERSE) vector_store(call->output_weight_sums + at.tile, output.sum);
   return bar;
 }
 
-RPINN_INLINE void hidden_reverse_vector(const JetCall *call, RpinnActivation activation, size_t num_first,
-                                        size_t num_second, Spot at) {
+RPINN_INLINE void hidden_reverse_vector(JetPass pass, const JetCall *call, RpinnActivation activation,
+                                        size_t num_first, size_t num_second, Spot at) {
   JetPoint point = hidden_point(call, num_first, at);
-  JetPoint bar = reverse_point(call, activation, num_first, num_second, false, &point, at);
+  JetPoint bar = reverse_point(pass, call, activation, num_first, num_second, &point, at);
   store_lanes(call->z_bars[0] + at.element, bar.value, at.count);
   for (size_t d = 0; d < num_first; d++)
     store_lanes(call->z_bars[1 + d] + at.element, bar.first[d], at.count);
-  add_lanes(call->bias_sums + at.tile, bar.value, at.count);
+  tile_add(call->bias_sums + at.tile, bar.value);
 }
 
 /* wbar_d = sum over points of zbar x_d + zbar_d */
 RPINN_INLINE void input_reverse_vector(const JetCall *call, RpinnActivation activation, size_t num_first,
                                        size_t num_second, Spot at) {
   JetPoint point = input_point(call, num_first, at);
-  JetPoint bar = reverse_point(call, activation, num_first, num_second, true, &point, at);
-  add_lanes(call->bias_sums + at.tile, bar.value, at.count);
-  for (size_t d = 0; d < call->num_inputs; d++) {
-    RealVector sum = load_lanes(call->weight_sums[d] + at.tile, at.count);
-    RealVector x = load_lanes(call->coordinates[d] + at.element, at.count);
-    store_lanes(call->weight_sums[d] + at.tile, vector_fma(bar.value, x, sum), at.count);
-  }
+  JetPoint bar = reverse_point(INPUT_REVERSE, call, activation, num_first, num_second, &point, at);
+  tile_add(call->bias_sums + at.tile, bar.value);
+  for (size_t d = 0; d < call->num_inputs; d++)
+    tile_add_product(call->weight_sums[d] + at.tile, bar.value,
+                     load_lanes(call->coordinates[d] + at.element, at.count));
   for (size_t d = 0; d < num_first; d++)
-    add_lanes(call->weight_sums[call->input_of_first[d]] + at.tile, bar.first[d], at.count);
+    tile_add(call->weight_sums[call->input_of_first[d]] + at.tile, bar.first[d]);
 }
 
 /* ---- loops over a run ---- */
 
-typedef enum JetPass { HIDDEN_FORWARD, HIDDEN_REVERSE, INPUT_FORWARD, INPUT_REVERSE } JetPass;
-
 RPINN_INLINE void jet_vector(JetPass pass, const JetCall *call, RpinnActivation activation, size_t num_first,
                              size_t num_second, Spot at) {
-  if (pass == HIDDEN_FORWARD) forward_vector(call, activation, num_first, num_second, false, at);
-  if (pass == HIDDEN_REVERSE) hidden_reverse_vector(call, activation, num_first, num_second, at);
-  if (pass == INPUT_FORWARD) forward_vector(call, activation, num_first, num_second, true, at);
-  if (pass == INPUT_REVERSE) input_reverse_vector(call, activation, num_first, num_second, at);
+  if (pass == INPUT_FORWARD || pass == HIDDEN_FORWARD)
+    forward_vector(pass, call, activation, num_first, num_second, at);
+  else if (pass == INPUT_REVERSE)
+    input_reverse_vector(call, activation, num_first, num_second, at);
+  else
+    hidden_reverse_vector(pass, call, activation, num_first, num_second, at);
 }
 
 /* All complete vectors of a run. */
 RPINN_INLINE void jet_vectors(JetPass pass, const RpinnJetRun *run, const JetCall *call,
                               RpinnActivation activation, size_t num_first, size_t num_second) {
-  const size_t num_elements = run->num_elements, tile_length = run->tile_length;
-  for (size_t start = 0; start < num_elements; start += tile_length) {
+  const size_t num_elements = run->num_points * run->width, tile_length = run->tile_length;
+  const size_t tile_points = tile_length / run->width;
+  for (size_t start = 0, point = 0; start < num_elements; start += tile_length, point += tile_points) {
     size_t length = num_elements - start < tile_length ? num_elements - start : tile_length;
     for (size_t i = 0; i + LANES <= length; i += LANES)
-      jet_vector(pass, call, activation, num_first, num_second, (Spot){start + i, i, LANES});
+      jet_vector(pass, call, activation, num_first, num_second, (Spot){start + i, i, LANES, point});
   }
 }
 
 /* The incomplete vector at the end of a run. */
 RPINN_INLINE void jet_tail(JetPass pass, const RpinnJetRun *run, const JetCall *call,
                            RpinnActivation activation) {
-  size_t count = run->num_elements % LANES, element = run->num_elements - count;
-  Spot at = {element, element % run->tile_length, count};
+  const size_t num_elements = run->num_points * run->width, count = num_elements % LANES;
+  const size_t element = num_elements - count, tile = element % run->tile_length;
+  Spot at = {element, tile, count, (element - tile) / run->width};
   if (count > 0) jet_vector(pass, call, activation, run->num_first, run->num_second, at);
 }
 
@@ -286,6 +342,26 @@ static void hidden_reverse(const RpinnJetRun *run, const Real *bias, const Real 
   jet_pass(HIDDEN_REVERSE, run, &call);
 }
 
+static void last_reverse(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *const *a,
+                         const Real *kept, const Real *weights, const Real *const *output_bars,
+                         Real *const *z_bars, Real *bias_sums, Real *weight_sums) {
+  JetCall call = {.hessians = run->hessians,
+                  .bias = bias,
+                  .a = a[0],
+                  .kept = kept,
+                  .bias_sums = bias_sums,
+                  .rows = run->rows,
+                  .output_weights = weights,
+                  .output_weight_sums = weight_sums};
+  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) {
+    call.z[c] = z[c];
+    call.output_inputs[c] = a[c];
+    call.output_bars[c] = output_bars[c];
+    call.z_bars[c] = z_bars[c];
+  }
+  jet_pass(LAST_REVERSE, run, &call);
+}
+
 static void input_forward(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
                           Real *const *a, Real *kept) {
   JetCall call = {.hessians = run->hessians, .bias = bias, .new_kept = kept};
@@ -306,29 +382,20 @@ static void input_reverse(const RpinnJetRun *run, const RpinnJetInputs *inputs, 
 
 /* ---- the last layer ---- */
 
-/* The sum over a group of lanes, halves upon halves. */
-RPINN_INLINE Real group_sum(const RealVector sums[GROUP_VECTORS]) {
-  Real lanes[RPINN_REAL_GROUP];
-  for (size_t part = 0; part < GROUP_VECTORS; part++) vector_store(lanes + part * LANES, sums[part]);
-  for (size_t half = RPINN_REAL_GROUP / 2; half > 0; half /= 2)
-    for (size_t lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
-  return lanes[0];
-}
-
 static void output_forward(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs) {
   for (size_t row = 0; row < num_rows; row++) {
-    RealVector sums[GROUP_VECTORS] = {{0}};
+    RealVector sums[RPINN_GROUP_VECTORS] = {{0}};
     const Real *units = a + row * width;
     size_t u = 0;
     for (; u + RPINN_REAL_GROUP <= width; u += RPINN_REAL_GROUP)
-      for (size_t part = 0; part < GROUP_VECTORS; part++)
+      for (size_t part = 0; part < RPINN_GROUP_VECTORS; part++)
         sums[part] = vector_fma(vector_load(units + u + part * LANES),
                                 vector_load(weights + u + part * LANES), sums[part]);
     for (size_t part = 0; u < width; part++, u += LANES) {
       size_t count = width - u < LANES ? width - u : LANES;
       sums[part] = vector_fma(load_lanes(units + u, count), load_lanes(weights + u, count), sums[part]);
     }
-    outputs[row] = group_sum(sums);
+    outputs[row] = vector_group_sum(sums);
   }
 }
 
@@ -381,12 +448,35 @@ static void adam_update(size_t count, const RpinnAdamStep *step, const Real *gra
   }
 }
 
+/* ---- tiles ---- */
+
+static void tile_fill(size_t width, size_t tile_length, const Real *values, Real *tile) {
+  for (size_t u = 0; u < width; u += LANES) {
+    size_t count = width - u < LANES ? width - u : LANES;
+    RealVector value = load_lanes(values + u, count);
+    for (size_t start = 0; start < tile_length; start += width) store_lanes(tile + start + u, value, count);
+  }
+}
+
+static void tile_fold(size_t width, size_t tile_length, const Real *tile, Real *values) {
+  for (size_t u = 0; u < width; u += LANES) {
+    size_t count = width - u < LANES ? width - u : LANES;
+    RealVector sum = load_lanes(tile + u, count);
+    for (size_t start = width; start < tile_length; start += width)
+      sum += load_lanes(tile + start + u, count);
+    store_lanes(values + u, sum, count);
+  }
+}
+
 extern const RpinnPointwise RPINN_POINTWISE_TABLE;
 const RpinnPointwise RPINN_POINTWISE_TABLE = {.activation_evaluate = activation_evaluate,
                                               .hidden_forward = hidden_forward,
                                               .hidden_reverse = hidden_reverse,
+                                              .last_reverse = last_reverse,
                                               .input_forward = input_forward,
                                               .input_reverse = input_reverse,
                                               .output_forward = output_forward,
                                               .output_reverse = output_reverse,
-                                              .adam_update = adam_update};
+                                              .adam_update = adam_update,
+                                              .tile_fill = tile_fill,
+                                              .tile_fold = tile_fold};

@@ -34,8 +34,9 @@ enum {
  * L = sum_{i<=j} c_ij d_ij over the first derivatives of the run. */
 typedef struct RpinnJetRun {
   RpinnActivation activation;
-  size_t num_elements; /* points * width */
-  size_t tile_length;  /* rpinn_tile_length(width) */
+  size_t num_points, width;
+  size_t tile_length;   /* rpinn_tile_length(width) */
+  const RealBits *rows; /* the tile of rpinn_tile_rows(width); for last_reverse only */
   size_t num_first, num_second;
   const Real *hessians; /* [num_second][num_first][num_first], symmetric: H_ii = 2 c_ii, H_ij = c_ij */
 } RpinnJetRun;
@@ -68,6 +69,12 @@ typedef struct RpinnPointwise {
    * arrays. a is the value channel only. Adds to the tile bias_sums. */
   void (*hidden_reverse)(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *a,
                          const Real *kept, const Real *const *a_bars, Real *const *z_bars, Real *bias_sums);
+  /* hidden_reverse for the layer below the output, where a_bars[c] = output_bars[c][point] weights[unit]. a
+   * has all channels; weights is a tile; output_bars[c] can be read RPINN_REAL_GROUP elements beyond the last
+   * point, of any finite value. Adds to the tile weight_sums the gradient of the weights. */
+  void (*last_reverse)(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *const *a,
+                       const Real *kept, const Real *weights, const Real *const *output_bars,
+                       Real *const *z_bars, Real *bias_sums, Real *weight_sums);
   /* The same for the first layer. Adds to the tiles bias_sums and weight_sums[num_inputs]. */
   void (*input_forward)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
                         Real *const *a, Real *kept);
@@ -86,6 +93,11 @@ typedef struct RpinnPointwise {
    * epsilon). */
   void (*adam_update)(size_t count, const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
                       const Real *prior_shift, Real *theta, Real *m, Real *v);
+
+  /* A tile from the values of the units; and values[u] = the sum of the tile's elements of unit u, in order.
+   */
+  void (*tile_fill)(size_t width, size_t tile_length, const Real *values, Real *tile);
+  void (*tile_fold)(size_t width, size_t tile_length, const Real *tile, Real *values);
 } RpinnPointwise;
 
 /* The kernels for one instruction set; NULL where this machine or this build has none. */
@@ -93,8 +105,7 @@ const RpinnPointwise *RPINN_REAL_NAME(rpinn_pointwise)(RpinnIsa isa);
 
 /* The tile of a width: the least common multiple with RPINN_REAL_GROUP. */
 size_t RPINN_REAL_NAME(rpinn_tile_length)(size_t width);
-void RPINN_REAL_NAME(rpinn_tile_fill)(size_t width, const Real *values, Real *tile);
-/* values[u] += the sum of the tile's elements of unit u, in order. */
-void RPINN_REAL_NAME(rpinn_tile_fold)(size_t width, const Real *tile, Real *values);
+/* rows[e] = e / width for each element of a tile. */
+void RPINN_REAL_NAME(rpinn_tile_rows)(size_t width, RealBits *rows);
 
 #endif

@@ -56,6 +56,12 @@ RPINN_INLINE void vector_store(Real *target, RealVector value) {
   memcpy(target, &value, sizeof value);
 }
 
+RPINN_INLINE BitsVector bits_load(const RealBits *source) {
+  BitsVector result;
+  memcpy(&result, source, sizeof result);
+  return result;
+}
+
 RPINN_INLINE BitsVector bits_fill(RealBits value) {
   return (BitsVector){0} + value;
 }
@@ -73,7 +79,18 @@ RPINN_INLINE RealVector vector_magnitude(RealVector a) {
   return (RealVector)((BitsVector)a & ~(BitsVector)vector_fill(-RPINN_REAL(0.0)));
 }
 
+enum { RPINN_GROUP_VECTORS = RPINN_REAL_GROUP / RPINN_VECTOR_LANES };
+
 #ifdef RPINN_ISA_HAS_NO_INTRINSICS
+
+/* The sum over a group of lanes: the upper half of the group is added to the lower, and so on. */
+RPINN_INLINE Real vector_group_sum(const RealVector sums[RPINN_GROUP_VECTORS]) {
+  Real lanes[RPINN_REAL_GROUP];
+  memcpy(lanes, sums, sizeof lanes);
+  for (size_t half = RPINN_REAL_GROUP / 2; half > 0; half /= 2)
+    for (size_t lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
 
 /* a b + c, rounded once. Calls of the C library where the baseline has no such instruction, hence not
  * inlined. */
@@ -100,6 +117,13 @@ RPINN_INLINE RealVector vector_maximum(RealVector a, RealVector b) {
   return bits_select((BitsVector)(a > b), a, b);
 }
 
+/* source[index] lane by lane, 0 <= index < RPINN_VECTOR_LANES */
+RPINN_INLINE RealVector vector_pick(const Real *source, BitsVector index) {
+  RealVector result;
+  for (int lane = 0; lane < RPINN_VECTOR_LANES; lane++) result[lane] = source[index[lane]];
+  return result;
+}
+
 /* The first count lanes, the others zero. */
 RPINN_INLINE RealVector vector_load_part(const Real *source, size_t count) {
   RealVector result = {0};
@@ -112,6 +136,19 @@ RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count
 }
 
 #else
+
+#ifdef RPINN_REAL_FLOAT
+RPINN_INLINE float half_group_sum(__m256 sum) {
+  __m128 quarter = _mm256_castps256_ps128(sum) + _mm256_extractf128_ps(sum, 1);
+  quarter += _mm_movehl_ps(quarter, quarter);
+  return quarter[0] + quarter[1];
+}
+#else
+RPINN_INLINE double half_group_sum(__m256d sum) {
+  __m128d quarter = _mm256_castpd256_pd128(sum) + _mm256_extractf128_pd(sum, 1);
+  return quarter[0] + quarter[1];
+}
+#endif
 
 RPINN_INLINE RealVector vector_fma(RealVector a, RealVector b, RealVector c) {
   return RPINN_INTRINSIC(fmadd)(a, b, c);
@@ -127,6 +164,18 @@ RPINN_INLINE RealVector vector_maximum(RealVector a, RealVector b) {
 
 #ifdef RPINN_ISA_IS_AVX512
 
+RPINN_INLINE Real vector_group_sum(const RealVector sums[RPINN_GROUP_VECTORS]) {
+#ifdef RPINN_REAL_FLOAT
+  return half_group_sum(_mm512_castps512_ps256(sums[0]) + _mm512_extractf32x8_ps(sums[0], 1));
+#else
+  return half_group_sum(_mm512_castpd512_pd256(sums[0]) + _mm512_extractf64x4_pd(sums[0], 1));
+#endif
+}
+
+RPINN_INLINE RealVector vector_pick(const Real *source, BitsVector index) {
+  return RPINN_INTRINSIC(permutexvar)((__m512i)index, vector_load(source));
+}
+
 RPINN_INLINE RealVector vector_select_less(RealVector a, RealVector b, RealVector yes, RealVector no) {
   return RPINN_INTRINSIC(mask_blend)(RPINN_INTRINSIC_MASK(cmp)(a, b, _CMP_LT_OQ), no, yes);
 }
@@ -140,6 +189,18 @@ RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count
 }
 
 #else
+
+RPINN_INLINE Real vector_group_sum(const RealVector sums[RPINN_GROUP_VECTORS]) {
+  return half_group_sum(sums[0] + sums[1]);
+}
+
+RPINN_INLINE RealVector vector_pick(const Real *source, BitsVector index) {
+#ifdef RPINN_REAL_DOUBLE
+  index += index; /* a double moves as two halves */
+  index |= (index + 1) << 32;
+#endif
+  return (RealVector)_mm256_permutevar8x32_ps((__m256)vector_load(source), (__m256i)index);
+}
 
 RPINN_INLINE RealVector vector_select_less(RealVector a, RealVector b, RealVector yes, RealVector no) {
   return RPINN_INTRINSIC(blendv)(no, yes, RPINN_INTRINSIC(cmp)(a, b, _CMP_LT_OQ));
