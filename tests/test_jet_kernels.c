@@ -88,7 +88,7 @@ static Case *case_create(RpinnActivation activation, Shape shape) {
   for (size_t c = 0; c < test->num_channels; c++) {
     fill(&stream, test->num_elements, test->z[c]);
     fill(&stream, test->num_elements, test->a_bars[c]);
-    fill(&stream, shape.num_points, test->output_bars[c]);
+    fill(&stream, shape.num_points + RPINN_REAL_GROUP, test->output_bars[c]);
   }
   test->num_inputs = shape.num_first < MAX_FIRST ? shape.num_first + 1 : MAX_FIRST;
   for (size_t d = 0; d < test->num_inputs; d++) {
