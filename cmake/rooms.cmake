@@ -5,12 +5,25 @@
 add_library(rpinn_flags INTERFACE)
 target_compile_options(rpinn_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
-  -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral -Wdouble-promotion
+  -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral
+  # clang means INFINITY and NAN as well, which are floats, and dislikes enum constants as sizes in formulas.
+  $<IF:$<C_COMPILER_ID:GNU>,-Wdouble-promotion,-Wno-enum-float-conversion>
   $<$<BOOL:${RPINN_WERROR}>:-Werror>
+  # gcc cannot see that rpinn_fail_at never returns RPINN_OK and takes results for unset after RPINN_TRY.
+  $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   # The same expression must give the same bits under every compiler: no contraction behind our back. Kernels
   # that want fused multiply-adds write them out.
   -ffp-contract=off)
-if(RPINN_SANITIZE)
+if(RPINN_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "RPINN_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  # Every room tells libFuzzer which branches an input takes; tests/fuzz links libFuzzer itself.
+  set(fuzz_sanitizers -fsanitize=fuzzer-no-link,address,undefined)
+  target_compile_options(rpinn_flags INTERFACE ${fuzz_sanitizers} -fno-sanitize-recover=all
+                                               -fno-omit-frame-pointer -g)
+  target_link_options(rpinn_flags INTERFACE ${fuzz_sanitizers})
+elseif(RPINN_SANITIZE)
   target_compile_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE} -fno-sanitize-recover=all
                                                -fno-omit-frame-pointer -g)
   target_link_options(rpinn_flags INTERFACE -fsanitize=${RPINN_SANITIZE})

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "activation_kind.h"
+#include "activation.h"
 
 static inline long double exact_logistic(long double z) {
   return z < 0 ? expl(z) / (1 + expl(z)) : 1 / (1 + expl(-z));
@@ -44,7 +44,5 @@ static inline void exact_swish(long double z, long double s[4]) {
 typedef void (*ExactFunction)(long double z, long double s[4]);
 static const ExactFunction exact_activation[RPINN_NUM_ACTIVATIONS] = {exact_tanh, exact_sine, exact_softplus,
                                                                       exact_swish};
-static const char *const exact_activation_names[RPINN_NUM_ACTIVATIONS] = {"tanh", "sine", "softplus",
-                                                                          "swish"};
 
 #endif

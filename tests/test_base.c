@@ -33,10 +33,10 @@ static void streams_are_philox(void **state) {
 
 static void streams_differ_by_name(void **state) {
   (void)state;
-  RpinnStream streams[] = {rpinn_stream(1, RPINN_PURPOSE_START, 0, 0), rpinn_stream(2, RPINN_PURPOSE_START, 0, 0),
-                           rpinn_stream(1, RPINN_PURPOSE_NOISE, 0, 0), rpinn_stream(1, RPINN_PURPOSE_START, 1, 0),
-                           rpinn_stream(1, RPINN_PURPOSE_START, 0, 1),
-                           rpinn_stream(1, RPINN_PURPOSE_START, UINT64_C(1) << 32, 0)};
+  RpinnStream streams[] = {
+      rpinn_stream(1, RPINN_PURPOSE_START, 0, 0), rpinn_stream(2, RPINN_PURPOSE_START, 0, 0),
+      rpinn_stream(1, RPINN_PURPOSE_NOISE, 0, 0), rpinn_stream(1, RPINN_PURPOSE_START, 1, 0),
+      rpinn_stream(1, RPINN_PURPOSE_START, 0, 1), rpinn_stream(1, RPINN_PURPOSE_START, UINT64_C(1) << 32, 0)};
   enum { COUNT = sizeof streams / sizeof streams[0] };
   uint32_t first[COUNT];
   for (size_t i = 0; i < COUNT; i++) first[i] = rpinn_stream_word(&streams[i]);
@@ -123,10 +123,14 @@ static void errors_say_where(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arena_gives_zeroed_aligned_memory), cmocka_unit_test(streams_are_philox),
-      cmocka_unit_test(streams_differ_by_name),            cmocka_unit_test(moments_of_the_streams),
-      cmocka_unit_test(permutations_are_fair),             cmocka_unit_test(numbers_read_back),
-      cmocka_unit_test(typos_find_their_name),             cmocka_unit_test(errors_say_where),
+      cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+      cmocka_unit_test(streams_are_philox),
+      cmocka_unit_test(streams_differ_by_name),
+      cmocka_unit_test(moments_of_the_streams),
+      cmocka_unit_test(permutations_are_fair),
+      cmocka_unit_test(numbers_read_back),
+      cmocka_unit_test(typos_find_their_name),
+      cmocka_unit_test(errors_say_where),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

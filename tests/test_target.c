@@ -24,8 +24,12 @@ static RpinnStatus jacobian(void *data, const double *theta, double *rows, doubl
 static void energy_of_least_squares(void **state) {
   (void)state;
   double root[] = {2, 0}, mean[] = {0.5, 9}, theta[] = {1.5, -0.5};
-  RpinnLeastSquares problem = {.num_parameters = 2, .num_rows = 2, .prior_root = root, .prior_mean = mean,
-                               .residuals = residuals, .jacobian = jacobian};
+  RpinnLeastSquares problem = {.num_parameters = 2,
+                               .num_rows = 2,
+                               .prior_root = root,
+                               .prior_mean = mean,
+                               .residuals = residuals,
+                               .jacobian = jacobian};
   double offsets[] = {0.1, -0.2, 0.3, 100};
   double r0 = 1.5 * -0.5 - 2 - 0.1, r1 = 1.5 - 1.5 + 0.2, p0 = 2 * (1.5 - 0.5) - 0.3;
   RpinnEnergyObjective *energy = rpinn_energy_objective_create(&problem, offsets);
@@ -34,7 +38,8 @@ static void energy_of_least_squares(void **state) {
   assert_int_equal(objective.evaluate(objective.data, theta, &value, gradient), RPINN_OK);
   check_close(value, 0.5 * (r0 * r0 + r1 * r1 + p0 * p0), 1e-14);
   check_close(gradient[0], -0.5 * r0 + r1 + 2 * p0, 1e-14);
-  check_close(gradient[1], 1.5 * r0 + 3 * r1, 1e-14); /* root 0: no prior row, its offset counts for nothing */
+  check_close(gradient[1], 1.5 * r0 + 3 * r1,
+              1e-14); /* root 0: no prior row, its offset counts for nothing */
   RpinnLogDensity density = rpinn_log_density_of_objective(&objective);
   double log_density;
   density.evaluate(density.data, theta, &log_density, NULL);
@@ -44,7 +49,8 @@ static void energy_of_least_squares(void **state) {
 
 static void composed_products(void **state) {
   (void)state;
-  RpinnLeastSquares problem = {.num_parameters = 2, .num_rows = 2, .residuals = residuals, .jacobian = jacobian};
+  RpinnLeastSquares problem = {
+      .num_parameters = 2, .num_rows = 2, .residuals = residuals, .jacobian = jacobian};
   double theta[] = {1.5, -0.5}, v[] = {2, 5}, product[2], rows[2], gram[4], scale[] = {3, 7};
   rpinn_least_squares_jacobian_times(&problem, theta, v, product);
   check_close(product[0], -0.5 * 2 + 1.5 * 5, 1e-15);
@@ -86,7 +92,8 @@ static void draws_come_back_sorted(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(energy_of_least_squares), cmocka_unit_test(composed_products),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(energy_of_least_squares),
+                                     cmocka_unit_test(composed_products),
                                      cmocka_unit_test(draws_come_back_sorted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Draws, and the sink that samplers write them to.
  *
- * A sampler knows nothing of files, threads or ranks: it hands each draw to an RpinnDrawSink. The driver decides
- * what stands behind it: memory (below), a crash-safe store, a NetCDF file. */
+ * A sampler knows nothing of files, threads or ranks: it hands each draw to an RpinnDrawSink. The driver
+ * decides what stands behind it: memory (below), a crash-safe store, a NetCDF file. */
 #ifndef RPINN_DRAWS_H
 #define RPINN_DRAWS_H
 
@@ -32,7 +32,8 @@ typedef struct RpinnDrawSink {
   void *data;
   /* Once, before the first draw. */
   RpinnStatus (*begin)(void *data, const RpinnDrawLayout *layout);
-  /* Any order of (chain, index); each pair at most once. A failure tells the sampler to stop and return it. */
+  /* Any order of (chain, index); each pair at most once. A failure tells the sampler to stop and return it.
+   */
   RpinnStatus (*write)(void *data, const RpinnDraw *draw);
   /* Once, after the last draw; may be NULL. Not called after a failure. */
   RpinnStatus (*finish)(void *data);

@@ -1,8 +1,8 @@
 /* Status codes, and the context that carries the details of a failure.
  *
  * Every fallible function returns an RpinnStatus. On failure the context that was passed in holds one message
- * with, where it applies, the file, line and column that caused it. The library never prints, exits or aborts.
- * Not converging, diverging or running out of time are outcomes in the results, not errors. */
+ * with, where it applies, the file, line and column that caused it. The library never prints, exits or
+ * aborts. Not converging, diverging or running out of time are outcomes in the results, not errors. */
 #ifndef RPINN_STATUS_H
 #define RPINN_STATUS_H
 
@@ -65,6 +65,10 @@ RPINN_API void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log
 
 /* "file:line:column: message" with the parts that are known. Writes at most size bytes with the final NUL. */
 RPINN_API void rpinn_error_format(const RpinnError *error, char *text, size_t size);
+
+/* The name nearest to `typo` among `count` names (edits of one letter and swaps of two neighbours count one),
+ * or NULL when none is near. */
+RPINN_API const char *rpinn_nearest_name(const char *typo, const char *const *names, size_t count);
 
 #ifdef __cplusplus
 }

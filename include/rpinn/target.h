@@ -9,8 +9,9 @@
  *
  * with the offsets xi = (xi_r, xi_p): zero for MAP, ensembles, NUTS and SVGD; standard normal for rPINN.
  *
- * All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the target.
- * A value that is not finite is reported as such (the status stays RPINN_OK): it is for the method to step back. */
+ * All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the
+ * target. A value that is not finite is reported as such (the status stays RPINN_OK): it is for the method to
+ * step back. */
 #ifndef RPINN_TARGET_H
 #define RPINN_TARGET_H
 
@@ -41,8 +42,8 @@ typedef struct RpinnObjective {
   void *data;
   /* Required. gradient [num_parameters] may be NULL. */
   RpinnStatus (*evaluate)(void *data, const double *theta, double *value, double *gradient);
-  /* Optional: num_steps iterations of Adam; *value is the value at the theta where the last gradient was taken
-   * (not at the new theta). NULL: composed from evaluate. */
+  /* Optional: num_steps iterations of Adam; *value is the value at the theta where the last gradient was
+   * taken (not at the new theta). NULL: composed from evaluate. */
   RpinnStatus (*adam_advance)(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
                               double *value);
 } RpinnObjective;
@@ -74,8 +75,9 @@ typedef struct RpinnLeastSquares {
 
 /* The products above for any least-squares target: its own function, or the dense Jacobian where it has none
  * (that form allocates M*N doubles for the call). */
-RPINN_API RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem, const double *theta,
-                                                         const double *direction, double *product);
+RPINN_API RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem,
+                                                         const double *theta, const double *direction,
+                                                         double *product);
 RPINN_API RpinnStatus rpinn_least_squares_transposed_times(const RpinnLeastSquares *problem,
                                                            const double *theta, const double *weights,
                                                            double *product);

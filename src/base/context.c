@@ -22,14 +22,28 @@ static size_t status_index(RpinnStatus status) {
   return (size_t)status < count ? (size_t)status : (size_t)RPINN_ERROR_UNSUPPORTED;
 }
 
-const char *rpinn_status_name(RpinnStatus status) { return status_table[status_index(status)].name; }
-const char *rpinn_status_meaning(RpinnStatus status) { return status_table[status_index(status)].meaning; }
-int rpinn_status_exit_code(RpinnStatus status) { return status_table[status_index(status)].exit_code; }
+const char *rpinn_status_name(RpinnStatus status) {
+  return status_table[status_index(status)].name;
+}
+const char *rpinn_status_meaning(RpinnStatus status) {
+  return status_table[status_index(status)].meaning;
+}
+int rpinn_status_exit_code(RpinnStatus status) {
+  return status_table[status_index(status)].exit_code;
+}
 
-RpinnContext *rpinn_context_create(void) { return calloc(1, sizeof(RpinnContext)); }
-void rpinn_context_destroy(RpinnContext *context) { free(context); }
-const RpinnError *rpinn_context_error(const RpinnContext *context) { return &context->error; }
-void rpinn_context_clear_error(RpinnContext *context) { memset(&context->error, 0, sizeof context->error); }
+RpinnContext *rpinn_context_create(void) {
+  return calloc(1, sizeof(RpinnContext));
+}
+void rpinn_context_destroy(RpinnContext *context) {
+  free(context);
+}
+const RpinnError *rpinn_context_error(const RpinnContext *context) {
+  return &context->error;
+}
+void rpinn_context_clear_error(RpinnContext *context) {
+  memset(&context->error, 0, sizeof context->error);
+}
 
 void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log, void *user) {
   context->log = log;
@@ -94,8 +108,12 @@ void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, .
 }
 
 void rpinn_error_format(const RpinnError *error, char *text, size_t size) {
-  if (!error->file[0]) snprintf(text, size, "%s", error->message);
-  else if (!error->line) snprintf(text, size, "%s: %s", error->file, error->message);
-  else if (!error->column) snprintf(text, size, "%s:%zu: %s", error->file, error->line, error->message);
-  else snprintf(text, size, "%s:%zu:%zu: %s", error->file, error->line, error->column, error->message);
+  if (!error->file[0])
+    snprintf(text, size, "%s", error->message);
+  else if (!error->line)
+    snprintf(text, size, "%s: %s", error->file, error->message);
+  else if (!error->column)
+    snprintf(text, size, "%s:%zu: %s", error->file, error->line, error->message);
+  else
+    snprintf(text, size, "%s:%zu:%zu: %s", error->file, error->line, error->column, error->message);
 }

@@ -26,9 +26,11 @@ typedef struct RpinnPlace {
 /* Record a failure and return its status, so that `return rpinn_fail(…)` is one line. The first failure of a
  * call chain is the one that tells the cause: callers hand it on with RPINN_TRY and do not overwrite it. */
 RpinnStatus rpinn_fail(RpinnContext *context, RpinnStatus status, const char *format, ...) RPINN_PRINTF(3, 4);
-RpinnStatus rpinn_fail_at(RpinnContext *context, RpinnPlace place, const char *format, ...) RPINN_PRINTF(3, 4);
+RpinnStatus rpinn_fail_at(RpinnContext *context, RpinnPlace place, const char *format, ...)
+    RPINN_PRINTF(3, 4);
 RpinnStatus rpinn_fail_memory(RpinnContext *context);
-/* "cannot VERB 'FILE': reason" from errno. A file the user named is bad input; one we make is the machine's. */
+/* "cannot VERB 'FILE': reason" from errno. A file the user named is bad input; one we make is the machine's.
+ */
 RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const char *verb, const char *file);
 
 void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, ...) RPINN_PRINTF(3, 4);

@@ -1,5 +1,5 @@
-/* Key: the seed. Counter: (block, purpose and part, member low, member high). A stream has 2^32 blocks of four
- * 32-bit words, so streams never overlap. */
+/* Key: the seed. Counter: (block, purpose and part, member low, member high). A stream has 2^32 blocks of
+ * four 32-bit words, so streams never overlap. */
 #include "random_stream.h"
 
 #include <Random123/philox.h>
@@ -8,10 +8,9 @@
 enum { PART_BITS = 24 };
 
 RpinnStream rpinn_stream(uint64_t seed, RpinnPurpose purpose, uint64_t member, uint32_t part) {
-  return (RpinnStream){
-      .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
-      .counter = {0, (uint32_t)purpose << PART_BITS | (part & ((1u << PART_BITS) - 1)), (uint32_t)member,
-                  (uint32_t)(member >> 32)}};
+  return (RpinnStream){.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+                       .counter = {0, (uint32_t)purpose << PART_BITS | (part & ((1u << PART_BITS) - 1)),
+                                   (uint32_t)member, (uint32_t)(member >> 32)}};
 }
 
 uint32_t rpinn_stream_word(RpinnStream *stream) {
@@ -33,7 +32,8 @@ static uint64_t next_64_bits(RpinnStream *stream) {
 }
 
 double rpinn_stream_uniform(RpinnStream *stream) {
-  /* (k + 1/2) / 2^53 with k of 53 bits would round to 1 for the largest k: use 52 bits for the open interval. */
+  /* (k + 1/2) / 2^53 with k of 53 bits would round to 1 for the largest k: use 52 bits for the open interval.
+   */
   return ((double)(next_64_bits(stream) >> 12) + 0.5) * 0x1p-52;
 }
 

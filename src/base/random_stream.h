@@ -1,5 +1,6 @@
-/* Counter-based random streams (Philox 4x32-10). A stream is named by (seed, purpose, member, part): member k draws
- * the same numbers whichever thread, rank or resumed run computes it, and however many members there are. */
+/* Counter-based random streams (Philox 4x32-10). A stream is named by (seed, purpose, member, part): member k
+ * draws the same numbers whichever thread, rank or resumed run computes it, and however many members there
+ * are. */
 #ifndef RPINN_BASE_RANDOM_STREAM_H
 #define RPINN_BASE_RANDOM_STREAM_H
 
@@ -19,8 +20,8 @@ typedef enum RpinnPurpose {
 typedef struct RpinnStream {
   uint32_t key[2], counter[4]; /* counter[0] counts blocks, the rest names the stream */
   uint32_t words[4];
-  unsigned num_words;   /* unused ones left in words */
-  double spare_normal;  /* Box-Muller makes two at a time */
+  unsigned num_words;  /* unused ones left in words */
+  double spare_normal; /* Box-Muller makes two at a time */
   int has_spare_normal;
 } RpinnStream;
 

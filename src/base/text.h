@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rpinn/export.h"
+#include "rpinn/status.h"
 
-/* A text that grows. After a failed allocation `failed` stays set and further appends do nothing: check once. */
+/* A text that grows. After a failed allocation `failed` stays set and further appends do nothing: check once.
+ */
 typedef struct RpinnText {
   char *bytes; /* NUL-terminated, or NULL while empty */
   size_t length, capacity;
@@ -23,9 +24,5 @@ enum { RPINN_NUMBER_TEXT = 32 };
 void rpinn_number_format(double value, char text[RPINN_NUMBER_TEXT]);
 /* The whole text as a finite or infinite number; false when it is anything else. */
 bool rpinn_number_parse(const char *text, double *value);
-
-/* The name nearest to `typo` among `count` names (edits of one letter and swaps of two neighbours count one), or
- * NULL when none is near. */
-const char *rpinn_nearest_name(const char *typo, const char *const *names, size_t count);
 
 #endif

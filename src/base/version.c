@@ -1,3 +1,5 @@
 #include "rpinn/version.h"
 
-const char *rpinn_version(void) { return RPINN_VERSION; }
+const char *rpinn_version(void) {
+  return RPINN_VERSION;
+}

@@ -16,7 +16,9 @@ struct RpinnDraws {
   size_t count, capacity;
 };
 
-RpinnDraws *rpinn_draws_create(void) { return calloc(1, sizeof(RpinnDraws)); }
+RpinnDraws *rpinn_draws_create(void) {
+  return calloc(1, sizeof(RpinnDraws));
+}
 
 static void clear(RpinnDraws *draws) {
   for (size_t i = 0; i < draws->count; i++) free(draws->rows[i].values);
@@ -82,8 +84,12 @@ RpinnDrawSink rpinn_draws_sink(RpinnDraws *draws) {
   return (RpinnDrawSink){.data = draws, .begin = begin, .write = write_draw, .finish = finish};
 }
 
-size_t rpinn_draws_count(const RpinnDraws *draws) { return draws->count; }
-size_t rpinn_draws_num_parameters(const RpinnDraws *draws) { return draws->num_parameters; }
+size_t rpinn_draws_count(const RpinnDraws *draws) {
+  return draws->count;
+}
+size_t rpinn_draws_num_parameters(const RpinnDraws *draws) {
+  return draws->num_parameters;
+}
 
 RpinnDraw rpinn_draws_get(const RpinnDraws *draws, size_t i) {
   const Row *row = &draws->rows[i];

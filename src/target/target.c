@@ -20,8 +20,7 @@ static RpinnStatus dense_jacobian(const RpinnLeastSquares *problem, const double
 
 RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem, const double *theta,
                                                const double *direction, double *product) {
-  if (problem->jacobian_times)
-    return problem->jacobian_times(problem->data, theta, direction, product);
+  if (problem->jacobian_times) return problem->jacobian_times(problem->data, theta, direction, product);
   size_t M = problem->num_rows, N = problem->num_parameters;
   double *block;
   RpinnStatus status = dense_jacobian(problem, theta, &block);
@@ -38,8 +37,7 @@ RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem,
 
 RpinnStatus rpinn_least_squares_transposed_times(const RpinnLeastSquares *problem, const double *theta,
                                                  const double *weights, double *product) {
-  if (problem->transposed_times)
-    return problem->transposed_times(problem->data, theta, weights, product);
+  if (problem->transposed_times) return problem->transposed_times(problem->data, theta, weights, product);
   size_t M = problem->num_rows, N = problem->num_parameters;
   double *block;
   RpinnStatus status = dense_jacobian(problem, theta, &block);
@@ -52,8 +50,8 @@ RpinnStatus rpinn_least_squares_transposed_times(const RpinnLeastSquares *proble
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_least_squares_gram(const RpinnLeastSquares *problem, const double *theta, const double *scale,
-                                     double *rows, double *gram) {
+RpinnStatus rpinn_least_squares_gram(const RpinnLeastSquares *problem, const double *theta,
+                                     const double *scale, double *rows, double *gram) {
   if (problem->gram) return problem->gram(problem->data, theta, scale, rows, gram);
   size_t M = problem->num_rows, N = problem->num_parameters;
   double *block;
@@ -97,7 +95,8 @@ void rpinn_energy_objective_destroy(RpinnEnergyObjective *energy) {
   free(energy);
 }
 
-/* E = 1/2 |r - xi_r|^2 + 1/2 |P (theta - mu) - xi_p|^2 and its gradient J^T (r - xi_r) + P (P (theta - mu) - xi_p). */
+/* E = 1/2 |r - xi_r|^2 + 1/2 |P (theta - mu) - xi_p|^2 and its gradient J^T (r - xi_r) + P (P (theta - mu) -
+ * xi_p). */
 static RpinnStatus energy_evaluate(void *data, const double *theta, double *value, double *gradient) {
   RpinnEnergyObjective *energy = data;
   const RpinnLeastSquares *problem = energy->problem;

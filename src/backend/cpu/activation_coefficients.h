@@ -1,5 +1,5 @@
-/* Numbers behind activation.h. The polynomials are minimax fits (Remez) of the relative error of the function
- * they stand in for; the bound beside each is that of the exact polynomial, before rounding. */
+/* Numbers behind activation_vectors.h. The polynomials are minimax fits (Remez) of the relative error of the
+ * function they stand in for; the bound beside each is that of the exact polynomial, before rounding. */
 #ifndef RPINN_BACKEND_CPU_ACTIVATION_COEFFICIENTS_H
 #define RPINN_BACKEND_CPU_ACTIVATION_COEFFICIENTS_H
 

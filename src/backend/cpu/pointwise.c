@@ -13,7 +13,7 @@
  * operations, the same bits. */
 #include "pointwise.h"
 
-#include "activation.h"
+#include "activation_vectors.h"
 
 enum { LANES = RPINN_VECTOR_LANES };
 

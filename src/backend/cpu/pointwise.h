@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-#include "activation_kind.h"
+#include "activation.h"
 #include "isa.h"
 #include "real.h"
 

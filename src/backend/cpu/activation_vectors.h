@@ -17,11 +17,11 @@
  * for softplus, 3.3 for swish; for the last two e^-|z| below the normal numbers counts as zero. Of the
  * derivatives the absolute error is bounded: 9 unit roundoffs for tanh, 3 max(1, |z|) for the others. NaN
  * stays NaN. */
-#ifndef RPINN_BACKEND_CPU_ACTIVATION_H
-#define RPINN_BACKEND_CPU_ACTIVATION_H
+#ifndef RPINN_BACKEND_CPU_ACTIVATION_VECTORS_H
+#define RPINN_BACKEND_CPU_ACTIVATION_VECTORS_H
 
+#include "activation.h"
 #include "activation_coefficients.h"
-#include "activation_kind.h"
 #include "vector.h"
 
 #define RPINN_POLYNOMIAL(coefficients, x, square)                                                            \

@@ -1,0 +1,54 @@
+/* What the commands of the program share: options, messages, exit codes. */
+#ifndef RPINN_CLI_COMMAND_H
+#define RPINN_CLI_COMMAND_H
+
+#include <rpinn/rpinn.h>
+
+/* Exit codes of the contract. */
+enum { EXIT_DONE = 0, EXIT_MACHINE = 1, EXIT_USAGE = 2, EXIT_PROBLEMS = 3, EXIT_INTERRUPTED = 130 };
+
+/* Options that a command takes, beside the flags of the settings. */
+typedef enum OptionSet {
+  OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
+  OPTIONS_JSON = 2,    /* --json */
+  OPTIONS_RUN = 4      /* --out, --quiet */
+} OptionSet;
+
+enum { MAX_OVERRIDES = 256 };
+
+typedef struct Options {
+  const char *problem; /* the one positional argument, or NULL */
+  const char *folder;  /* --out, or NULL */
+  bool json, quiet;
+  RpinnProblemOptions loading;
+  RpinnOverride overrides[MAX_OVERRIDES];
+  char names[MAX_OVERRIDES][64];
+  char origins[MAX_OVERRIDES][64];
+} Options;
+
+typedef struct Command {
+  const char *name;
+  const char *arguments; /* "PROBLEM" or "" */
+  const char *summary;   /* one line */
+  const char *details;   /* further lines of its help, or "" */
+  unsigned option_sets;  /* OptionSet */
+  int (*run)(const Options *options);
+} Command;
+
+extern const Command command_check, command_list, command_run;
+
+/* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
+ * asked for, or a mistake was reported). */
+int options_parse(const Command *command, int argc, char **argv, Options *options);
+void command_print_help(const Command *command);
+
+/* The message of a failed call to stderr, and its exit code. */
+int report_failure(const RpinnContext *context, RpinnStatus status);
+/* A mistake in the arguments; returns EXIT_USAGE. */
+int report_usage(const char *format, ...) RPINN_PRINTF(1, 2);
+/* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
+RpinnContext *make_context(void);
+/* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */
+int print_and_free(char *text);
+
+#endif

@@ -1,0 +1,55 @@
+/* rpinn list */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static void print_choices(const char *title, RpinnSetting setting, bool json) {
+  const char *start = rpinn_setting_definition(setting)->choices;
+  printf(json ? ", \"%s\": [" : "\n%s\n ", title);
+  for (size_t k = 0; *start; k++) {
+    size_t width = strcspn(start, "|");
+    printf(json ? "%s\"%.*s\"" : "%s%.*s", k ? json ? ", " : " " : json ? "" : " ", (int)width, start);
+    start += width + (start[width] == '|');
+  }
+  printf(json ? "]" : "\n");
+}
+
+/* Name and presets of one shipped problem; they load without fail, or the library is broken. */
+static int print_problem(RpinnContext *context, size_t index, bool json) {
+  RpinnProblem *problem;
+  RpinnStatus status = rpinn_problem_load(context, rpinn_shipped_name(index), NULL, &problem);
+  if (status != RPINN_OK) return report_failure(context, status);
+  if (json)
+    printf("%s{\"name\": \"%s\", \"presets\": [", index ? ", " : "", rpinn_shipped_name(index));
+  else
+    printf("  %-20s presets:", rpinn_shipped_name(index));
+  for (size_t k = 0; k < rpinn_problem_num_presets(problem); k++)
+    printf(json ? "%s\"%s\"" : "%s%s", json ? k ? ", " : "" : " ", rpinn_problem_preset_name(problem, k));
+  printf(json ? "]}" : "\n");
+  rpinn_problem_destroy(problem);
+  return EXIT_DONE;
+}
+
+static int run_list(const Options *options) {
+  RpinnContext *context = make_context();
+  int code = EXIT_DONE;
+  if (!context) return EXIT_MACHINE;
+  printf(options->json ? "{\"problems\": [" : "problems\n");
+  for (size_t i = 0; i < rpinn_shipped_count() && code == EXIT_DONE; i++)
+    code = print_problem(context, i, options->json);
+  if (options->json) printf("]");
+  print_choices("methods", RPINN_SETTING_METHOD, options->json);
+  print_choices("backends", RPINN_SETTING_BACKEND, options->json);
+  if (options->json) printf("}\n");
+  rpinn_context_destroy(context);
+  return code;
+}
+
+const Command command_list = {.name = "list",
+                              .arguments = "",
+                              .summary =
+                                  "Show the shipped problems, their presets, the methods and the backends",
+                              .details = "",
+                              .option_sets = OPTIONS_JSON,
+                              .run = run_list};

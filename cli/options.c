@@ -1,0 +1,214 @@
+/* Options: --preset, --set, --data, --json and one flag per setting, straight from the settings table. Every
+ * mistake names the nearest option. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+/* ---- names ---- */
+
+/* prior_scale <-> --prior-scale */
+static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
+  snprintf(flag, size, "--%s", rpinn_setting_definition(setting)->name);
+  for (char *at = flag + 2; *at; at++)
+    if (*at == '_') *at = '-';
+}
+
+static int fail_unknown_flag(const Command *command, const char *flag) {
+  char names[RPINN_NUM_SETTINGS][64];
+  const char *known[RPINN_NUM_SETTINGS + 7] = {"--help"};
+  size_t count = 1;
+  if (command->option_sets & OPTIONS_JSON) known[count++] = "--json";
+  if (command->option_sets & OPTIONS_RUN) {
+    known[count++] = "--out";
+    known[count++] = "--quiet";
+  }
+  if (command->option_sets & OPTIONS_PROBLEM) {
+    known[count++] = "--preset";
+    known[count++] = "--set";
+    known[count++] = "--data";
+    for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+      flag_of_setting((RpinnSetting)i, names[i], sizeof names[i]);
+      known[count++] = names[i];
+    }
+  }
+  const char *near = rpinn_nearest_name(flag, known, count);
+  if (near)
+    return report_usage("unknown option '%s' for rpinn %s; did you mean '%s'?", flag, command->name, near);
+  return report_usage("unknown option '%s'; expected one of those that rpinn %s --help shows", flag,
+                      command->name);
+}
+
+/* ---- parsing ---- */
+
+typedef struct Arguments {
+  int count, next;
+  char **values;
+} Arguments;
+
+/* "--flag value" or "--flag=value". */
+static int take_value(Arguments *arguments, const char *flag, const char *inline_value, const char **value) {
+  if (inline_value)
+    *value = inline_value;
+  else if (arguments->next < arguments->count)
+    *value = arguments->values[arguments->next++];
+  else
+    return report_usage("%s has no value; expected %s VALUE", flag, flag);
+  return -1;
+}
+
+static int add_override(Options *options, const char *name, size_t name_length, const char *value,
+                        const char *origin, bool setting_only) {
+  size_t index = options->loading.num_overrides;
+  if (index == MAX_OVERRIDES) return report_usage("more than %d options; expected fewer", MAX_OVERRIDES);
+  if (name_length >= sizeof options->names[index])
+    return report_usage("'%.*s…' is too long for a name", 40, name);
+  memcpy(options->names[index], name, name_length);
+  options->names[index][name_length] = '\0';
+  snprintf(options->origins[index], sizeof options->origins[index], "%s", origin);
+  options->overrides[index] =
+      (RpinnOverride){options->names[index], value, options->origins[index], setting_only};
+  options->loading.num_overrides++;
+  options->loading.overrides = options->overrides;
+  return -1;
+}
+
+static int take_set(Options *options, const char *text) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text) return report_usage("--set is given '%s'; expected NAME=VALUE", text);
+  return add_override(options, text, (size_t)(equals - text), equals + 1, "--set", false);
+}
+
+static int take_option(const Command *command, Arguments *arguments, const char *argument, Options *options) {
+  char flag[64];
+  const char *equals = strchr(argument, '='), *value;
+  size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
+  snprintf(flag, sizeof flag, "%.*s", (int)length, argument);
+  const char *inline_value = equals ? equals + 1 : NULL;
+  bool *toggle = NULL;
+  if (!strcmp(flag, "--json") && command->option_sets & OPTIONS_JSON) toggle = &options->json;
+  if (!strcmp(flag, "--quiet") && command->option_sets & OPTIONS_RUN) toggle = &options->quiet;
+  if (toggle && inline_value) return report_usage("%s takes no value; found '%s'", flag, inline_value);
+  if (toggle) {
+    *toggle = true;
+    return -1;
+  }
+  if (!strcmp(flag, "--out") && command->option_sets & OPTIONS_RUN)
+    return take_value(arguments, flag, inline_value, &options->folder);
+  if (command->option_sets & OPTIONS_PROBLEM) {
+    int code = -1;
+    if (!strcmp(flag, "--preset")) return take_value(arguments, flag, inline_value, &options->loading.preset);
+    if (!strcmp(flag, "--data"))
+      return take_value(arguments, flag, inline_value, &options->loading.data_file);
+    if (!strcmp(flag, "--set")) {
+      code = take_value(arguments, flag, inline_value, &value);
+      return code >= 0 ? code : take_set(options, value);
+    }
+    for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+      char name[64];
+      flag_of_setting((RpinnSetting)i, name, sizeof name);
+      if (strcmp(flag, name) != 0) continue;
+      const char *setting = rpinn_setting_definition((RpinnSetting)i)->name;
+      code = take_value(arguments, flag, inline_value, &value);
+      return code >= 0 ? code : add_override(options, setting, strlen(setting), value, flag, true);
+    }
+  }
+  return fail_unknown_flag(command, flag);
+}
+
+int options_parse(const Command *command, int argc, char **argv, Options *options) {
+  Arguments arguments = {.count = argc, .values = argv};
+  bool only_positional = false;
+  while (arguments.next < argc) {
+    const char *argument = argv[arguments.next++];
+    int code = -1;
+    if (!only_positional && !strcmp(argument, "--"))
+      only_positional = true;
+    else if (!only_positional && (!strcmp(argument, "--help") || !strcmp(argument, "-h"))) {
+      command_print_help(command);
+      return EXIT_DONE;
+    } else if (!only_positional && argument[0] == '-' && argument[1]) {
+      code = take_option(command, &arguments, argument, options);
+    } else if (!command->arguments[0]) {
+      code = report_usage("rpinn %s takes no arguments; found '%s'", command->name, argument);
+    } else if (options->problem) {
+      code = report_usage("a second %s '%s' after '%s'; expected one", command->arguments, argument,
+                          options->problem);
+    } else {
+      options->problem = argument;
+    }
+    if (code >= 0) return code;
+  }
+  if (command->arguments[0] && !options->problem)
+    return report_usage("rpinn %s needs %s; try rpinn %s --help", command->name, command->arguments,
+                        command->name);
+  return -1;
+}
+
+void command_print_help(const Command *command) {
+  printf("rpinn %s %s%s[options]\n\n%s.\n%s", command->name, command->arguments,
+         command->arguments[0] ? " " : "", command->summary, command->details);
+  printf("\noptions\n");
+  if (command->option_sets & OPTIONS_PROBLEM) {
+    printf("  --preset NAME            settings that the problem file groups under this name\n"
+           "  --set NAME=VALUE         another value for a constant or setting (repeatable)\n"
+           "  --data FILE.csv          points and values of all terms: term,<coordinates>,value\n");
+    for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+      char flag[64], words[512];
+      flag_of_setting((RpinnSetting)i, flag, sizeof flag);
+      rpinn_setting_describe((RpinnSetting)i, words, sizeof words);
+      printf("  %-24s %s\n%27s(%s)\n", flag, rpinn_setting_definition((RpinnSetting)i)->help, "", words);
+    }
+  }
+  if (command->option_sets & OPTIONS_RUN)
+    printf("  --out DIR                the run directory (default results/<problem>-<method>)\n"
+           "  --quiet                  no progress and no table\n");
+  if (command->option_sets & OPTIONS_JSON) printf("  --json                   print JSON for programs\n");
+  printf("  --help                   this text\n");
+}
+
+/* ---- messages ---- */
+
+int report_usage(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "rpinn: ");
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\n");
+  va_end(arguments);
+  return EXIT_USAGE;
+}
+
+int report_failure(const RpinnContext *context, RpinnStatus status) {
+  char message[2560];
+  rpinn_error_format(rpinn_context_error(context), message, sizeof message);
+  fprintf(stderr, "rpinn: %s\n", message[0] ? message : rpinn_status_meaning(status));
+  return rpinn_status_exit_code(status);
+}
+
+static void print_log(void *user, RpinnLogLevel level, const char *line) {
+  (void)user;
+  if (level == RPINN_LOG_WARNING) fprintf(stderr, "rpinn: warning: %s\n", line);
+}
+
+RpinnContext *make_context(void) {
+  RpinnContext *context = rpinn_context_create();
+  if (context)
+    rpinn_context_set_log(context, print_log, NULL);
+  else
+    fprintf(stderr, "rpinn: out of memory\n");
+  return context;
+}
+
+int print_and_free(char *text) {
+  if (!text) {
+    fprintf(stderr, "rpinn: out of memory\n");
+    return EXIT_MACHINE;
+  }
+  bool printed = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+  free(text);
+  if (!printed) fprintf(stderr, "rpinn: cannot write to the standard output\n");
+  return printed ? EXIT_DONE : EXIT_MACHINE;
+}

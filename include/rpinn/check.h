@@ -1,0 +1,32 @@
+/* `rpinn check`: what a problem compiles to, with which standard deviations, and whether its derivatives are
+ * right. */
+#ifndef RPINN_CHECK_H
+#define RPINN_CHECK_H
+
+#include "rpinn/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RpinnCheck RpinnCheck;
+
+/* Compile the problem and compare its jets, Jacobian and gradient with finite differences in double. Needs no
+ * data: missing data count as zeros. Keeps using the problem. */
+RPINN_API RpinnStatus rpinn_check_create(RpinnContext *context, RpinnProblem *problem, RpinnCheck **check);
+RPINN_API void rpinn_check_destroy(RpinnCheck *check);
+/* All derivatives agree within RPINN_CHECK_TOLERANCE (relative) and every number is finite. */
+#define RPINN_CHECK_TOLERANCE 1e-6
+RPINN_API bool rpinn_check_passed(const RpinnCheck *check);
+/* The largest relative errors found. */
+RPINN_API double rpinn_check_jet_error(const RpinnCheck *check);
+RPINN_API double rpinn_check_jacobian_error(const RpinnCheck *check);
+RPINN_API double rpinn_check_gradient_error(const RpinnCheck *check);
+/* For people and for programs. NULL when out of memory; the caller frees the text. */
+RPINN_API char *rpinn_check_text(const RpinnCheck *check);
+RPINN_API char *rpinn_check_json(const RpinnCheck *check);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

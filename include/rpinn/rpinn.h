@@ -1,0 +1,17 @@
+/* All of the public API. */
+#ifndef RPINN_RPINN_H
+#define RPINN_RPINN_H
+
+#include "rpinn/check.h"
+#include "rpinn/draws.h"
+#include "rpinn/export.h"
+#include "rpinn/optimize.h"
+#include "rpinn/posterior.h"
+#include "rpinn/problem.h"
+#include "rpinn/run.h"
+#include "rpinn/settings.h"
+#include "rpinn/status.h"
+#include "rpinn/target.h"
+#include "rpinn/version.h"
+
+#endif

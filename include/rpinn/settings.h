@@ -1,0 +1,80 @@
+/* Settings: how a run is made, as opposed to what it is about. One table gives each setting its name, type,
+ * default, range and help; parsing, validation, `--help` and docs/settings.md are made from it. */
+#ifndef RPINN_SETTINGS_H
+#define RPINN_SETTINGS_H
+
+#include <stdint.h>
+
+#include "rpinn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(enumerator, name, kind, default, lowest, highest, choices, help)
+ * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT. A default "auto" stands for a value
+ * that the problem decides; it may be written too. */
+#define RPINN_SETTING_LIST(X)                                                                                \
+  X(METHOD, "method", CHOICE, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")           \
+  X(SAMPLES, "samples", INTEGER, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")        \
+  X(ITERATIONS, "iterations", INTEGER, "2000", 0, 1e12, "", "iterations of the optimiser per member")        \
+  X(OPTIMIZER, "optimizer", CHOICE, "adam", 0, 0, "adam|lbfgs|lm", "what minimises the energy")              \
+  X(LEARNING_RATE, "learning_rate", REAL, "1e-3", 1e-300, 1e6, "", "first step size of Adam")                \
+  X(DECAY_RATE, "decay_rate", REAL, "0.9", 1e-300, 1, "",                                                    \
+    "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
+  X(DECAY_STEPS, "decay_steps", REAL, "5000", 1e-300, 1e300, "", "see decay_rate")                           \
+  X(GRADIENT_TOLERANCE, "gradient_tolerance", REAL, "auto", 1e-300, 1e300, "",                               \
+    "an optimiser stops below this gradient norm; auto: 1e-6, never for adam")                               \
+  X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, "auto", 1e-300, 1, "",                                   \
+    "… or when the loss falls by no more than this share; auto: 1e-8, never for adam")                       \
+  X(PROGRESS_WINDOW, "progress_window", INTEGER, "auto", 1, 1e12, "",                                        \
+    "… over so many iterations; auto: 100, 20 for lm")                                                       \
+  X(CHAINS, "chains", INTEGER, "4", 1, 1e6, "", "independent chains of NUTS")                                \
+  X(WARMUP, "warmup", INTEGER, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")                   \
+  X(SEED, "seed", INTEGER, "0", 0, 9007199254740992, "", "names every random stream of the run")             \
+  X(DATA_SEED, "data_seed", INTEGER, "auto", 0, 9007199254740992, "",                                        \
+    "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
+  X(LIKELIHOOD, "likelihood", CHOICE, "paper", 0, 0, "paper|noise|uniform",                                  \
+    "how weights and noise become variances: see docs/problem-files.md")                                     \
+  X(PRIOR_SCALE, "prior_scale", REAL, "auto", 1e-300, INFINITY, "",                                          \
+    "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
+  X(START, "start", TEXT, "glorot", 0, 0, "",                                                                \
+    "starting point: glorot, prior, map, zero, or a run directory")                                          \
+  X(BACKEND, "backend", CHOICE, "plain", 0, 0, "plain", "what computes energies")                            \
+  X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
+    "arithmetic of the backend; auto: its usual one")                                                        \
+  X(THREADS, "threads", INTEGER, "0", 0, 65536, "", "worker threads; 0: one per core")
+
+typedef enum RpinnSetting {
+#define RPINN_SETTING_ENUM(name, text, kind, initial, lowest, highest, choices, help) RPINN_SETTING_##name,
+  RPINN_SETTING_LIST(RPINN_SETTING_ENUM)
+#undef RPINN_SETTING_ENUM
+      RPINN_NUM_SETTINGS
+} RpinnSetting;
+
+typedef enum RpinnSettingKind {
+  RPINN_SETTING_INTEGER,
+  RPINN_SETTING_REAL,
+  RPINN_SETTING_CHOICE,
+  RPINN_SETTING_TEXT
+} RpinnSettingKind;
+
+typedef struct RpinnSettingDefinition {
+  const char *name;
+  RpinnSettingKind kind;
+  const char *initial;    /* the default, as one would write it */
+  double lowest, highest; /* INTEGER and REAL */
+  const char *choices;    /* CHOICE: "a|b|c" */
+  const char *help;
+} RpinnSettingDefinition;
+
+RPINN_API const RpinnSettingDefinition *rpinn_setting_definition(RpinnSetting setting);
+/* The setting of that name, or RPINN_NUM_SETTINGS. */
+RPINN_API RpinnSetting rpinn_setting_find(const char *name);
+/* The definition in words: type, range or choices, default. Writes at most size bytes. */
+RPINN_API void rpinn_setting_describe(RpinnSetting setting, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Install what building and testing need and this machine lacks.
+#
+#   scripts/install-dependencies.sh [--dry-run] [build] [test]      (no group named: both)
+#
+# Debian 12, 13 and Ubuntu 22.04, 24.04: through apt-get, as root or with sudo. Nothing is fetched when nothing is
+# missing. Elsewhere: looks for the tools and headers themselves and lists those that are not there.
+set -euo pipefail
+
+# group | package, or names to choose from | proof that it is there, however it came | what for
+needs='
+build | gcc                | tool gcc                  | C compiler
+build | libc6-dev          | header stdio.h            | headers of the C library
+build | make               | tool make                 | the commands of the Makefile
+build | cmake              | tool cmake                | build system
+build | ninja-build        | tool ninja                | fast builds
+build | pkg-config pkgconf | tool pkg-config           | finds libraries
+build | libyaml-dev        | module yaml-0.1           | reads problem files
+build | librandom123-dev   | header Random123/philox.h | counter-based random streams
+build | libopenblas-dev    | module openblas           | matrix products
+build | liblapacke-dev     | header lapacke.h          | matrix factorisations
+test  | clang              | tool clang                | second compiler of the checks
+test  | CLANG_RUNTIME      | clang_runtime             | sanitizers and libFuzzer for clang
+test  | clang-format       | tool clang-format         | format check
+test  | libcmocka-dev      | module cmocka             | unit tests
+'
+
+tool() { command -v "$1" > /dev/null; }
+header() { echo "#include <$1>" | cc -E -x c - > /dev/null 2>&1; }
+module() { pkg-config --exists "$1" 2> /dev/null; }
+clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
+
+installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
+available() { [[ -n $(apt-cache madison "$1" 2> /dev/null) ]]; }
+
+# The runtime of the default clang has a package of its own or, in older releases, lives in libclang-common.
+clang_runtime_names() {
+  local major
+  if tool clang; then
+    major=$(clang -dumpversion | cut -d. -f1)
+  else
+    major=$(apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-\([0-9]\+\)$/\1/p')
+  fi
+  echo "${major:+libclang-rt-$major-dev} libclang-rt-dev ${major:+libclang-common-$major-dev}"
+}
+
+# package NAME...: the first name that apt knows, or the first of all when it knows none.
+package() {
+  local name names=()
+  read -ra names <<< "${*/CLANG_RUNTIME/$(clang_runtime_names)}"
+  for name in "${names[@]}"; do
+    if available "$name"; then echo "$name" && return; fi
+  done
+  echo "${names[0]}"
+}
+
+dry_run=false groups=()
+for argument in "$@"; do
+  case $argument in
+    --dry-run) dry_run=true ;;
+    build | test) groups+=("$argument") ;;
+    *) echo "usage: $0 [--dry-run] [build] [test]" >&2 && exit 2 ;;
+  esac
+done
+if [[ ${#groups[@]} == 0 ]]; then groups=(build test); fi
+
+count=0 missing=() purposes=()
+while IFS='|' read -r group names proof purpose; do
+  if [[ -z $group || " ${groups[*]} " != *" ${group// /} "* ]]; then continue; fi
+  count=$((count + 1))
+  found=false
+  for name in $names; do
+    if installed "$name"; then found=true; fi
+  done
+  if ! $found && ! $proof; then missing+=("$names") purposes+=("${purpose# }"); fi
+done <<< "$needs"
+
+if [[ ${#missing[@]} == 0 ]]; then
+  echo "dependencies (${groups[*]}): all $count packages are there"
+  exit 0
+fi
+
+packages=()
+list() { # fills packages, says what each is for
+  local i
+  for i in "${!missing[@]}"; do
+    packages[i]=$(package "${missing[i]}")
+    printf '  %-20s %s\n' "${packages[i]}" "${purposes[i]}"
+  done
+}
+refuse() {
+  echo "dependencies: $1 Missing, by Debian's names:" >&2
+  list >&2
+  exit 1
+}
+all_known() {
+  local names
+  for names in "${missing[@]}"; do
+    available "$(package "$names")" || return 1
+  done
+}
+as_root=()
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@"; }
+
+tool apt-get || refuse "there is no apt-get here; install these with your package manager, then start again."
+if ! $dry_run; then
+  if [[ $(id -u) != 0 ]]; then
+    tool sudo || refuse "installing needs root or sudo, and neither is at hand."
+    as_root=(sudo)
+  fi
+  if ! all_known; then
+    echo "dependencies: refreshing the package lists"
+    apt update > /dev/null
+  fi
+fi
+
+verb=installing
+if $dry_run; then verb='would install'; fi
+echo "dependencies (${groups[*]}): $((count - ${#missing[@]})) of $count packages are there, $verb ${#missing[@]}:"
+list
+if $dry_run; then exit 0; fi
+
+# Old package lists may name files that are gone: refresh them and try once more.
+install=(install --no-install-recommends -o Dpkg::Use-Pty=0 "${packages[@]}")
+apt "${install[@]}" > /dev/null || { apt update > /dev/null && apt "${install[@]}"; }
+echo "dependencies: installed ${packages[*]}"

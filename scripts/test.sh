@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Build with tests and run them: scripts/test.sh DIRECTORY [options of cmake...].
+# RPINN_TEST_LABELS chooses among them for ctest (default: all but those labelled "long").
+set -euo pipefail
+cd "$(dirname "$0")/.."
+directory=$1
+
+scripts/build.sh "$@" -DRPINN_TESTS=ON
+
+# Sanitizers: use their stricter settings, and turn address randomisation off where that is allowed, because
+# older sanitizers do not start on kernels that randomise many bits.
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+fixed_addresses=()
+if grep -q '^RPINN_SANITIZE:STRING=.' "$directory/CMakeCache.txt" && setarch -R true 2> /dev/null; then
+  fixed_addresses=(setarch -R)
+fi
+
+echo "== $directory: test"
+# shellcheck disable=SC2086 # labels are an option and its argument
+"${fixed_addresses[@]}" ctest --test-dir "$directory" --output-on-failure --parallel "$(nproc)" \
+  ${RPINN_TEST_LABELS:--LE long}

@@ -1,0 +1,42 @@
+/* The list of backends, and what all of them share. */
+#include "backend.h"
+
+#include <string.h>
+
+static const RpinnBackendOperations *const backends[] = {&rpinn_plain_backend};
+
+const RpinnBackendOperations *rpinn_backend_at(size_t index) {
+  return index < sizeof backends / sizeof backends[0] ? backends[index] : NULL;
+}
+
+const RpinnBackendOperations *rpinn_backend_find(const char *name) {
+  for (size_t i = 0; rpinn_backend_at(i); i++)
+    if (!strcmp(backends[i]->name, name)) return backends[i];
+  return NULL;
+}
+
+static size_t member_row(const RpinnMemberBatch *batch, size_t k) {
+  return batch->members ? batch->members[k] : k;
+}
+
+const double *rpinn_batch_parameters(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k) {
+  return batch->parameters + member_row(batch, k) * model->num_parameters;
+}
+
+const double *rpinn_batch_offsets(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k) {
+  return batch->offsets ? batch->offsets + member_row(batch, k) * (model->num_rows + model->num_parameters)
+                        : NULL;
+}
+
+double rpinn_model_prior_energy(const RpinnEnergyModel *model, const double *theta, const double *offsets,
+                                double *gradient) {
+  double sum = 0;
+  for (size_t j = 0; j < model->num_parameters; j++) {
+    double root = model->prior_root[j];
+    if (root == 0) continue;
+    double row = (theta[j] - model->prior_mean[j]) * root - (offsets ? offsets[model->num_rows + j] : 0.0);
+    sum += row * row;
+    if (gradient) gradient[j] += root * row;
+  }
+  return 0.5 * sum;
+}

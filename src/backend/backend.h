@@ -1,0 +1,131 @@
+/* Backends: what computes energies. A backend is a table of functions of coarse grain over members (a member
+ * is one parameter vector), chosen at run time by name. `plain` is the oracle; every other one is compared
+ * with it.
+ *
+ * The energy of a member, with whitened rows r and offsets xi (NULL: none):
+ *
+ *   row (t, i)   r = (R_t(x_i; theta) - d_i) / s_t - xi          term by term, point by point
+ *   prior row j  p = (theta_j - mean_j) * root_j - xi_(M+j)      for root_j > 0
+ *   E            = 1/2 sum r^2 + 1/2 sum p^2
+ *
+ * A member's bits never depend on its batch, its thread or the number of members. Energies accumulate in
+ * double. All vectors at this interface are double; a float backend converts, which is exact for what it
+ * produced itself. */
+#ifndef RPINN_BACKEND_BACKEND_H
+#define RPINN_BACKEND_BACKEND_H
+
+#include "context.h"
+#include "network.h"
+#include "residual_program.h"
+#include "rpinn/target.h"
+
+/* One fitted term. */
+typedef struct RpinnTermModel {
+  size_t num_points;
+  const double *points; /* [num_points][num_coordinates] */
+  const RpinnResidualProgram *program;
+  const double *targets; /* [num_points] d_i */
+  double inverse_sigma;  /* 1 / s_t */
+} RpinnTermModel;
+
+/* The energy, in the terms of arrays. Borrowed by a backend for its life. */
+typedef struct RpinnEnergyModel {
+  size_t num_coordinates;
+  size_t num_fields;
+  const RpinnNetwork *networks; /* [num_fields] */
+  size_t num_terms;
+  const RpinnTermModel *terms;
+  size_t num_rows;       /* M: points of all terms */
+  size_t num_parameters; /* N: networks, then unknowns */
+  size_t unknown_start;  /* position of the first unknown in theta */
+  size_t num_unknowns;
+  const double *prior_root; /* [N] 1/s_p, 0: no prior row */
+  const double *prior_mean; /* [N] */
+} RpinnEnergyModel;
+
+/* Some members of a set: member k of the batch has parameters + members[k] * N and offsets + members[k] * (M
+ * + N). Results are written in batch order. */
+typedef struct RpinnMemberBatch {
+  size_t num_members;
+  const size_t *members;    /* [num_members]; NULL: 0, 1, … */
+  const double *parameters; /* rows of N */
+  const double *offsets;    /* rows of M + N, or NULL */
+} RpinnMemberBatch;
+
+/* Programs to evaluate at points: predictions. */
+typedef struct RpinnEvaluation {
+  size_t num_points;
+  const double *points; /* [num_points][num_coordinates] */
+  size_t num_programs;
+  const RpinnResidualProgram *const *programs;
+} RpinnEvaluation;
+
+/* The state of Adam for members of a set, rows of N as in a batch. */
+typedef struct RpinnAdamStates {
+  double *theta, *m, *v; /* rows of N */
+  size_t *t;             /* iterations done */
+} RpinnAdamStates;
+
+typedef struct RpinnBackend RpinnBackend;
+
+typedef enum RpinnPrecision {
+  RPINN_PRECISION_FLOAT,
+  RPINN_PRECISION_DOUBLE,
+  RPINN_PRECISION_TF32
+} RpinnPrecision;
+
+typedef struct RpinnBackendOperations {
+  const char *name;
+  RpinnPrecision usual_precision; /* what it computes in when nothing is asked for */
+  unsigned precisions;            /* what it can: one bit each */
+
+  /* ---- required ---- */
+  RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
+                        RpinnBackend **backend);
+  void (*destroy)(RpinnBackend *backend);
+  /* energies [num_members]; gradients [num_members][N] and term_energies [num_members][num_terms + 1] (the
+   * prior comes last) may be NULL. */
+  RpinnStatus (*energies)(RpinnBackend *backend, const RpinnMemberBatch *batch, double *energies,
+                          double *gradients, double *term_energies);
+  /* values [num_members][num_programs][num_points] */
+  RpinnStatus (*evaluate)(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                          const RpinnEvaluation *evaluation, double *values);
+  /* rows [M] without offsets, for one member; jacobian [M][N] may be NULL. */
+  RpinnStatus (*residuals)(RpinnBackend *backend, const double *theta, double *rows, double *jacobian);
+
+  /* ---- optional: NULL is composed from the above by rpinn_backend_* ---- */
+  /* product [M] = J direction; product [N] = J^T weights. */
+  RpinnStatus (*jacobian_times)(RpinnBackend *backend, const double *theta, const double *direction,
+                                double *product);
+  RpinnStatus (*transposed_times)(RpinnBackend *backend, const double *theta, const double *weights,
+                                  double *product);
+  /* rows [M] and gram [M][M] = J diag(scale) J^T (scale NULL: identity). */
+  RpinnStatus (*gram)(RpinnBackend *backend, const double *theta, const double *scale, double *rows,
+                      double *gram);
+  /* num_steps of Adam for every member of the batch (batch->parameters is not used); energies [num_members]
+   * where the last gradient was taken. */
+  RpinnStatus (*adam_advance)(RpinnBackend *backend, const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
+                              const RpinnAdamStates *states, size_t num_steps, double *energies);
+} RpinnBackendOperations;
+
+/* Every backend starts with this. */
+struct RpinnBackend {
+  const RpinnBackendOperations *operations;
+  const RpinnEnergyModel *model;
+};
+
+/* The backends of this build, in order of preference; NULL past the end. */
+const RpinnBackendOperations *rpinn_backend_at(size_t index);
+const RpinnBackendOperations *rpinn_backend_find(const char *name);
+
+/* Parameters and offsets of member k of a batch. */
+const double *rpinn_batch_parameters(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k);
+const double *rpinn_batch_offsets(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k);
+
+/* The prior rows of one member: their energy, and root * row added to gradient (may be NULL). */
+double rpinn_model_prior_energy(const RpinnEnergyModel *model, const double *theta, const double *offsets,
+                                double *gradient);
+
+extern const RpinnBackendOperations rpinn_plain_backend;
+
+#endif

@@ -1,0 +1,184 @@
+/* The backend `plain`: scalar C in double, point by point, never optimised. The oracle for all others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "plain_jet.h"
+
+typedef struct PlainBackend {
+  RpinnBackend base;
+  RpinnPlainJet *jets; /* [num_fields] */
+  double *jet_memory;
+  double *registers, *adjoints; /* longest program seen */
+  double *channels, *channel_adjoints;
+  double *field_values, *field_adjoints; /* [num_fields][RPINN_MAX_CHANNELS] */
+  size_t num_registers, num_channels;
+} PlainBackend;
+
+static void destroy(RpinnBackend *backend) {
+  PlainBackend *plain = (PlainBackend *)backend;
+  if (!plain) return;
+  free(plain->jets);
+  free(plain->jet_memory);
+  free(plain->registers);
+  free(plain->adjoints);
+  free(plain->channels);
+  free(plain->channel_adjoints);
+  free(plain->field_values);
+  free(plain->field_adjoints);
+  free(plain);
+}
+
+/* Room for a program's registers and inputs. */
+static RpinnStatus reserve(PlainBackend *plain, const RpinnResidualProgram *program) {
+  double **arrays[] = {&plain->registers, &plain->adjoints, &plain->channels, &plain->channel_adjoints};
+  size_t need[] = {program->num_instructions, program->num_instructions, program->num_inputs,
+                   program->num_inputs};
+  if (program->num_instructions > plain->num_registers || program->num_inputs > plain->num_channels ||
+      !plain->registers) {
+    for (int k = 0; k < 4; k++) {
+      double *grown = realloc(*arrays[k], (need[k] + 1) * sizeof(double));
+      if (!grown) return RPINN_ERROR_MEMORY;
+      *arrays[k] = grown;
+    }
+    plain->num_registers = program->num_instructions;
+    plain->num_channels = program->num_inputs;
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
+                          RpinnBackend **backend) {
+  (void)precision; /* always double */
+  PlainBackend *plain = calloc(1, sizeof *plain);
+  if (!plain) return rpinn_fail_memory(context);
+  *backend = &plain->base;
+  plain->base = (RpinnBackend){&rpinn_plain_backend, model};
+  size_t total = 0;
+  for (size_t f = 0; f < model->num_fields; f++) total += rpinn_plain_jet_size(&model->networks[f]);
+  plain->jets = calloc(model->num_fields, sizeof *plain->jets);
+  plain->jet_memory = calloc(total, sizeof(double));
+  plain->field_values = calloc(model->num_fields * RPINN_MAX_CHANNELS, sizeof(double));
+  plain->field_adjoints = calloc(model->num_fields * RPINN_MAX_CHANNELS, sizeof(double));
+  if (!plain->jets || !plain->jet_memory || !plain->field_values || !plain->field_adjoints) {
+    destroy(*backend);
+    *backend = NULL;
+    return rpinn_fail_memory(context);
+  }
+  double *memory = plain->jet_memory;
+  for (size_t f = 0; f < model->num_fields; f++) {
+    plain->jets[f] = rpinn_plain_jet_place(&model->networks[f], memory);
+    memory += rpinn_plain_jet_size(&model->networks[f]);
+  }
+  return RPINN_OK;
+}
+
+/* The program's result at one point; leaves the jets and registers for the reverse pass. */
+static double point_forward(PlainBackend *plain, const RpinnResidualProgram *program, const double *theta,
+                            const double *x) {
+  const RpinnEnergyModel *model = plain->base.model;
+  for (size_t f = 0; f < model->num_fields; f++)
+    if (program->channels[f].count)
+      rpinn_plain_jet_forward(&model->networks[f], &program->channels[f], theta, x, &plain->jets[f],
+                              plain->field_values + f * RPINN_MAX_CHANNELS);
+  for (size_t k = 0; k < program->num_inputs; k++)
+    plain->channels[k] =
+        plain->field_values[program->inputs[k].field * RPINN_MAX_CHANNELS + program->inputs[k].channel];
+  return rpinn_residual_program_forward(program, x, plain->channels, theta + model->unknown_start,
+                                        plain->registers);
+}
+
+/* gradient += weight * dR/dtheta at the point of the last forward pass. */
+static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *program, const double *theta,
+                          double weight, double *gradient) {
+  const RpinnEnergyModel *model = plain->base.model;
+  rpinn_residual_program_reverse(program, plain->registers, weight, plain->adjoints, plain->channel_adjoints,
+                                 gradient + model->unknown_start);
+  memset(plain->field_adjoints, 0, model->num_fields * RPINN_MAX_CHANNELS * sizeof(double));
+  for (size_t k = 0; k < program->num_inputs; k++)
+    plain->field_adjoints[program->inputs[k].field * RPINN_MAX_CHANNELS + program->inputs[k].channel] +=
+        plain->channel_adjoints[k];
+  for (size_t f = 0; f < model->num_fields; f++)
+    if (program->channels[f].count)
+      rpinn_plain_jet_reverse(&model->networks[f], &program->channels[f], theta, &plain->jets[f],
+                              plain->field_adjoints + f * RPINN_MAX_CHANNELS, gradient);
+}
+
+/* One member: energies of the terms and of the prior, and the gradient when asked for. */
+static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const double *offsets,
+                                 double *energy, double *gradient, double *term_energies) {
+  const RpinnEnergyModel *model = plain->base.model;
+  const double *offset = offsets;
+  if (gradient) memset(gradient, 0, model->num_parameters * sizeof *gradient);
+  *energy = 0;
+  for (size_t t = 0; t < model->num_terms; t++) {
+    const RpinnTermModel *term = &model->terms[t];
+    double sum = 0;
+    RPINN_TRY(reserve(plain, term->program));
+    for (size_t p = 0; p < term->num_points; p++) {
+      double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
+      double row = (value - term->targets[p]) * term->inverse_sigma - (offset ? *offset++ : 0.0);
+      sum += row * row;
+      if (gradient) point_reverse(plain, term->program, theta, row * term->inverse_sigma, gradient);
+    }
+    if (term_energies) term_energies[t] = 0.5 * sum;
+    *energy += 0.5 * sum;
+  }
+  double prior = rpinn_model_prior_energy(model, theta, offsets, gradient);
+  if (term_energies) term_energies[model->num_terms] = prior;
+  *energy += prior;
+  return RPINN_OK;
+}
+
+static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch, double *values,
+                            double *gradients, double *term_energies) {
+  PlainBackend *plain = (PlainBackend *)backend;
+  const RpinnEnergyModel *model = backend->model;
+  for (size_t k = 0; k < batch->num_members; k++)
+    RPINN_TRY(member_energy(plain, rpinn_batch_parameters(batch, model, k),
+                            rpinn_batch_offsets(batch, model, k), &values[k],
+                            gradients ? gradients + k * model->num_parameters : NULL,
+                            term_energies ? term_energies + k * (model->num_terms + 1) : NULL));
+  return RPINN_OK;
+}
+
+static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const RpinnEvaluation *evaluation, double *values) {
+  PlainBackend *plain = (PlainBackend *)backend;
+  for (size_t k = 0; k < batch->num_members; k++)
+    for (size_t q = 0; q < evaluation->num_programs; q++) {
+      const RpinnResidualProgram *program = evaluation->programs[q];
+      RPINN_TRY(reserve(plain, program));
+      for (size_t p = 0; p < evaluation->num_points; p++)
+        *values++ = point_forward(plain, program, rpinn_batch_parameters(batch, backend->model, k),
+                                  evaluation->points + p * backend->model->num_coordinates);
+    }
+  return RPINN_OK;
+}
+
+static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double *rows, double *jacobian) {
+  PlainBackend *plain = (PlainBackend *)backend;
+  const RpinnEnergyModel *model = backend->model;
+  if (jacobian) memset(jacobian, 0, model->num_rows * model->num_parameters * sizeof *jacobian);
+  for (size_t t = 0; t < model->num_terms; t++) {
+    const RpinnTermModel *term = &model->terms[t];
+    RPINN_TRY(reserve(plain, term->program));
+    for (size_t p = 0; p < term->num_points; p++) {
+      double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
+      *rows++ = (value - term->targets[p]) * term->inverse_sigma;
+      if (!jacobian) continue;
+      point_reverse(plain, term->program, theta, term->inverse_sigma, jacobian);
+      jacobian += model->num_parameters;
+    }
+  }
+  return RPINN_OK;
+}
+
+const RpinnBackendOperations rpinn_plain_backend = {.name = "plain",
+                                                    .usual_precision = RPINN_PRECISION_DOUBLE,
+                                                    .precisions = 1u << RPINN_PRECISION_DOUBLE,
+                                                    .create = create,
+                                                    .destroy = destroy,
+                                                    .energies = energies,
+                                                    .evaluate = evaluate,
+                                                    .residuals = residuals};

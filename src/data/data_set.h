@@ -1,0 +1,34 @@
+/* The data of a problem: points and values of every term, and the points of predictions with their truth. */
+#ifndef RPINN_DATA_DATA_SET_H
+#define RPINN_DATA_DATA_SET_H
+
+#include "truth.h"
+
+typedef struct RpinnTermData {
+  RpinnPointSet points;
+  double *values; /* [points.count] */
+  bool missing;   /* no data were given: the values are zeros */
+  bool from_file; /* the values were read, not made */
+} RpinnTermData;
+
+typedef struct RpinnDataSet {
+  RpinnArena *arena;
+  RpinnProblem *problem;
+  RpinnTruth truth;
+  RpinnTermData *terms; /* [problem->num_terms] */
+  RpinnPointSet predict;
+  double **predicted_truth; /* [problem->num_predicted][predict.count], NULL where it is not known */
+} RpinnDataSet;
+
+/* Points and noise follow from the problem's data_seed. With data_required a term without data is an error;
+ * otherwise its values are zeros and it is marked as missing. Keeps using the problem. */
+RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
+                                  RpinnDataSet **data);
+void rpinn_data_set_destroy(RpinnDataSet *data);
+
+/* All terms as `term,<coordinates>,value`, each number so that it reads back exactly. */
+void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv);
+/* Points alone, as `<coordinates>`. */
+void rpinn_point_set_write(const RpinnProblem *problem, const RpinnPointSet *points, RpinnText *csv);
+
+#endif

@@ -1,0 +1,416 @@
+/* Derivatives of a problem against finite differences.
+ *
+ * All at one random point near a start, on at most POINTS_PER_TERM points of each term: what is wrong at one
+ * point is wrong at many. Three layers, from the inside out: jets       every channel of every field against
+ * differences of lower channels in x Jacobian   rows along random directions within each layer of each
+ * network, and along each unknown gradient   energy along the same directions, with and without offsets; and
+ * J^T r + prior, entry by entry    */
+#include "problem_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "derivative_check.h"
+
+enum { POINTS_PER_TERM = 24, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
+
+typedef struct Examiner {
+  RpinnContext *context;
+  RpinnCheck *check;
+  RpinnEnergyModel model; /* the posterior's with fewer points */
+  RpinnTermModel *terms;
+  RpinnBackend *backend;
+  RpinnStream stream;
+  double *theta;                      /* [N] */
+  double *offsets;                    /* [M + N] of the smaller model */
+  double *rows, *jacobian, *gradient; /* [M], [M][N], [N] */
+  double *direction;                  /* [N] */
+  size_t *group_sizes;                /* [num_terms] points of each term */
+  double *group_errors;               /* [num_terms] */
+} Examiner;
+
+static void keep_largest(double *worst, double value) {
+  if (!(value <= *worst)) *worst = value; /* NaN wins */
+}
+
+/* ---- the smaller model ---- */
+
+static RpinnStatus thin_terms(Examiner *examiner) {
+  const RpinnPosterior *posterior = examiner->check->posterior;
+  RpinnArena *arena = examiner->check->arena;
+  examiner->model = posterior->model;
+  examiner->model.num_rows = 0;
+  examiner->terms = RPINN_ARENA_NEW(arena, RpinnTermModel, posterior->model.num_terms);
+  examiner->group_sizes = RPINN_ARENA_NEW(arena, size_t, posterior->model.num_terms);
+  examiner->group_errors = RPINN_ARENA_NEW(arena, double, posterior->model.num_terms);
+  if (!examiner->terms || !examiner->group_sizes || !examiner->group_errors)
+    return rpinn_fail_memory(examiner->context);
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    RpinnTermModel *term = &examiner->terms[t];
+    *term = posterior->model.terms[t];
+    size_t all = term->num_points, dimension = examiner->model.num_coordinates;
+    if (all > POINTS_PER_TERM) {
+      double *points = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM *dimension);
+      double *targets = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM);
+      if (!points || !targets) return rpinn_fail_memory(examiner->context);
+      for (size_t p = 0; p < POINTS_PER_TERM; p++) {
+        size_t from = p * (all - 1) / (POINTS_PER_TERM - 1);
+        memcpy(points + p * dimension, term->points + from * dimension, dimension * sizeof *points);
+        targets[p] = term->targets[from];
+      }
+      term->points = points;
+      term->targets = targets;
+      term->num_points = POINTS_PER_TERM;
+    }
+    examiner->group_sizes[t] = term->num_points;
+    examiner->model.num_rows += term->num_points;
+  }
+  examiner->model.terms = examiner->terms;
+  return RPINN_OK;
+}
+
+static RpinnStatus prepare(Examiner *examiner) {
+  const RpinnPosterior *posterior = examiner->check->posterior;
+  RPINN_TRY(thin_terms(examiner));
+  size_t N = examiner->model.num_parameters, M = examiner->model.num_rows;
+  RpinnArena *arena = examiner->check->arena;
+  examiner->theta = RPINN_ARENA_NEW(arena, double, N);
+  examiner->direction = RPINN_ARENA_NEW(arena, double, N);
+  examiner->gradient = RPINN_ARENA_NEW(arena, double, N);
+  examiner->offsets = RPINN_ARENA_NEW(arena, double, M + N);
+  examiner->rows = RPINN_ARENA_NEW(arena, double, M);
+  examiner->jacobian = RPINN_ARENA_NEW(arena, double, M *N);
+  if (!examiner->theta || !examiner->direction || !examiner->gradient || !examiner->offsets ||
+      !examiner->rows || !examiner->jacobian)
+    return rpinn_fail_memory(examiner->context);
+  /* A start with biases away from zero, where odd activations would hide mistakes. */
+  examiner->stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_CHECK, 0, 0);
+  rpinn_posterior_start_glorot(posterior, 0, examiner->theta);
+  for (size_t j = 0; j < N; j++) examiner->theta[j] += 0.1 * rpinn_stream_normal(&examiner->stream);
+  rpinn_stream_normals(&examiner->stream, M + N, examiner->offsets);
+  return rpinn_plain_backend.create(examiner->context, &examiner->model, RPINN_PRECISION_DOUBLE,
+                                    &examiner->backend);
+}
+
+/* ---- jets ---- */
+
+/* A field's channel along a line in x. */
+typedef struct JetLine {
+  Examiner *examiner;
+  const RpinnResidualProgram *program;
+  const double *x;
+  double step[RPINN_MAX_COORDINATES];
+} JetLine;
+
+static RpinnStatus evaluate_at(Examiner *examiner, const RpinnResidualProgram *program, const double *x,
+                               double *value) {
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = examiner->theta};
+  RpinnEvaluation evaluation = {.num_points = 1, .points = x, .num_programs = 1, .programs = &program};
+  return examiner->backend->operations->evaluate(examiner->backend, &batch, &evaluation, value);
+}
+
+static RpinnStatus jet_along(void *user, double t, double *value) {
+  JetLine *line = user;
+  double x[RPINN_MAX_COORDINATES] = {0};
+  for (size_t i = 0; i < line->examiner->model.num_coordinates; i++) x[i] = line->x[i] + t * line->step[i];
+  return evaluate_at(line->examiner, line->program, x, value);
+}
+
+/* The program that returns one channel of one field. sets: [num_fields], zeroed; holds the channel
+ * afterwards. */
+typedef struct ChannelProgram {
+  RpinnInstruction instruction;
+  RpinnChannelInput input;
+  RpinnResidualProgram program;
+} ChannelProgram;
+
+static void make_channel_program(size_t num_fields, uint32_t field, const RpinnChannel *channel,
+                                 RpinnChannelSet *sets, ChannelProgram *made) {
+  rpinn_channel_set_insert(&sets[field], channel);
+  made->instruction = (RpinnInstruction){.operation = RPINN_OPERATION_CHANNEL, .active = true};
+  made->input = (RpinnChannelInput){field, (uint32_t)rpinn_channel_set_find(&sets[field], channel)};
+  made->program = (RpinnResidualProgram){.num_instructions = 1,
+                                         .instructions = &made->instruction,
+                                         .num_inputs = 1,
+                                         .inputs = &made->input,
+                                         .num_fields = num_fields,
+                                         .channels = sets};
+}
+
+/* Finite differences of a lower channel: order 1 from the value along c, order 2 as sum c_ij d_j (d_i u). */
+static RpinnStatus numeric_channel(Examiner *examiner, uint32_t field, const RpinnChannel *channel,
+                                   const double *x, RpinnChannelSet *sets, double *numeric, double *scale) {
+  const RpinnProblem *problem = examiner->check->posterior->problem;
+  *numeric = *scale = 0;
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    for (size_t j = i; j < problem->num_coordinates; j++) {
+      if (channel->order == 1 && j > i) break;
+      double c = channel->coefficient[channel->order == 1 ? i : rpinn_pair_index(i, j)];
+      if (c == 0) continue;
+      RpinnChannel lower = channel->order == 1 ? rpinn_channel_value() : rpinn_channel_first(i);
+      ChannelProgram made;
+      memset(&sets[field], 0, sizeof sets[field]);
+      make_channel_program(problem->num_fields, field, &lower, sets, &made);
+      double extent = problem->coordinates[j].high - problem->coordinates[j].low, derivative;
+      JetLine line = {.examiner = examiner, .program = &made.program, .x = x};
+      line.step[j] = 1;
+      RPINN_TRY(rpinn_ridders_derivative(jet_along, &line, 1, 0.02 * extent, &derivative));
+      *numeric += c * derivative;
+      *scale += fabs(c * derivative);
+    }
+  return RPINN_OK;
+}
+
+static RpinnStatus check_jets(Examiner *examiner, size_t t) {
+  const RpinnTermModel *term = &examiner->terms[t];
+  size_t num_fields = examiner->model.num_fields;
+  RpinnChannelSet *sets = calloc(num_fields, sizeof *sets);
+  if (!sets) return rpinn_fail_memory(examiner->context);
+  RpinnStatus status = RPINN_OK;
+  for (uint32_t f = 0; f < num_fields && status == RPINN_OK; f++)
+    for (size_t c = 1; c < term->program->channels[f].count && status == RPINN_OK; c++) {
+      const RpinnChannel *channel = &term->program->channels[f].channels[c];
+      double worst = 0, scale = 0;
+      size_t count = term->num_points < JET_POINTS ? term->num_points : JET_POINTS;
+      for (size_t p = 0; p < count && status == RPINN_OK; p++) {
+        const double *x = term->points + p * term->num_points / count * examiner->model.num_coordinates;
+        double exact, numeric, size;
+        ChannelProgram made;
+        memset(&sets[f], 0, sizeof sets[f]);
+        make_channel_program(num_fields, f, channel, sets, &made);
+        status = evaluate_at(examiner, &made.program, x, &exact);
+        if (status == RPINN_OK) status = numeric_channel(examiner, f, channel, x, sets, &numeric, &size);
+        if (status != RPINN_OK) break;
+        keep_largest(&worst, fabs(exact - numeric));
+        scale = fmax(scale, fmax(size, fabs(exact)));
+      }
+      memset(&sets[f], 0, sizeof sets[f]);
+      keep_largest(&examiner->check->jet_errors[t], worst == 0 ? 0 : worst / scale);
+    }
+  free(sets);
+  return status;
+}
+
+/* ---- Jacobian and gradient ---- */
+
+static RpinnStatus model_residuals(void *data, const double *theta, double *rows) {
+  Examiner *examiner = data;
+  return examiner->backend->operations->residuals(examiner->backend, theta, rows, NULL);
+}
+
+static RpinnStatus model_energy(void *data, const double *theta, double *value, double *gradient) {
+  Examiner *examiner = data;
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta, .offsets = examiner->offsets};
+  return examiner->backend->operations->energies(examiner->backend, &batch, value, gradient, NULL);
+}
+
+/* The gradient of the smaller model equals J^T (r - xi) + prior rows, entry by entry, in relation to |J|^T
+ * |r| + |prior|. */
+static RpinnStatus check_consistency(Examiner *examiner) {
+  const RpinnEnergyModel *model = &examiner->model;
+  size_t N = model->num_parameters, M = model->num_rows;
+  double value;
+  RPINN_TRY(examiner->backend->operations->residuals(examiner->backend, examiner->theta, examiner->rows,
+                                                     examiner->jacobian));
+  RPINN_TRY(model_energy(examiner, examiner->theta, &value, examiner->gradient));
+  for (size_t j = 0; j < N; j++) {
+    double sum = 0, size = 0;
+    for (size_t i = 0; i < M; i++) {
+      double part = examiner->jacobian[i * N + j] * (examiner->rows[i] - examiner->offsets[i]);
+      sum += part;
+      size += fabs(part);
+    }
+    double root = model->prior_root[j];
+    double prior =
+        root > 0 ? root * ((examiner->theta[j] - model->prior_mean[j]) * root - examiner->offsets[M + j]) : 0;
+    double difference = fabs(sum + prior - examiner->gradient[j]);
+    keep_largest(&examiner->check->consistency_error,
+                 difference == 0 ? 0 : difference / (size + fabs(prior)));
+  }
+  return RPINN_OK;
+}
+
+/* Along examiner->direction: the rows of every term, and the energy. */
+static RpinnStatus check_direction(Examiner *examiner, bool with_offsets) {
+  size_t N = examiner->model.num_parameters;
+  double error, value;
+  RpinnLeastSquares problem = {.num_parameters = N,
+                               .num_rows = examiner->model.num_rows,
+                               .data = examiner,
+                               .residuals = model_residuals};
+  RPINN_TRY(rpinn_check_jacobian_along(&problem, examiner->theta, examiner->jacobian, examiner->direction,
+                                       examiner->model.num_terms, examiner->group_sizes,
+                                       examiner->group_errors));
+  for (size_t t = 0; t < examiner->model.num_terms; t++)
+    keep_largest(&examiner->check->jacobian_errors[t], examiner->group_errors[t]);
+  RpinnObjective objective = {.num_parameters = N, .data = examiner, .evaluate = model_energy};
+  double *offsets = examiner->offsets;
+  if (!with_offsets) examiner->offsets = NULL;
+  RpinnStatus status = model_energy(examiner, examiner->theta, &value, examiner->gradient);
+  if (status == RPINN_OK)
+    status = rpinn_check_gradient_along(&objective, examiner->theta, examiner->gradient, examiner->direction,
+                                        &error);
+  examiner->offsets = offsets;
+  if (status == RPINN_OK) keep_largest(&examiner->check->gradient_error, error);
+  return status;
+}
+
+/* Random directions within parameters [start, start + count). */
+static RpinnStatus check_block(Examiner *examiner, size_t start, size_t count) {
+  for (int k = 0; k < DIRECTIONS_PER_BLOCK; k++) {
+    memset(examiner->direction, 0, examiner->model.num_parameters * sizeof(double));
+    rpinn_stream_normals(&examiner->stream, count, examiner->direction + start);
+    RPINN_TRY(check_direction(examiner, k % 2 == 1));
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus check_blocks(Examiner *examiner) {
+  const RpinnEnergyModel *model = &examiner->model;
+  for (size_t f = 0; f < model->num_fields; f++) {
+    const RpinnNetwork *network = &model->networks[f];
+    for (size_t l = network->output_only ? network->num_layers - 1 : 0; l < network->num_layers; l++) {
+      size_t num_weights = network->width[l] * network->width[l + 1];
+      size_t start = (size_t)(rpinn_network_weights(network, examiner->theta, l) - examiner->theta);
+      RPINN_TRY(check_block(examiner, start, num_weights));
+      RPINN_TRY(check_block(examiner, start + num_weights, network->width[l + 1]));
+    }
+  }
+  for (size_t k = 0; k < model->num_unknowns; k++)
+    RPINN_TRY(check_block(examiner, model->unknown_start + k, 1));
+  return RPINN_OK;
+}
+
+/* ---- warnings ---- */
+
+static RpinnStatus warn(RpinnContext *context, RpinnCheck *check, const char *text) {
+  rpinn_log(context, RPINN_LOG_WARNING, "%s", text);
+  if (check->num_warnings == RPINN_MAX_WARNINGS) return RPINN_OK;
+  const char *copy = rpinn_arena_copy_text(check->arena, text, strlen(text));
+  if (!copy) return rpinn_fail_memory(context);
+  check->warnings[check->num_warnings++] = copy;
+  return RPINN_OK;
+}
+
+/* A truth that is given and follows from the fields' truth as well must say the same twice. */
+static RpinnStatus compare_truths(RpinnContext *context, RpinnCheck *check) {
+  const RpinnPosterior *posterior = check->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  const RpinnDataSet *data = posterior->data;
+  for (size_t i = 0; i < problem->num_predicted; i++) {
+    RpinnExpression derived, given;
+    const RpinnNamedExpression *predicted = &problem->predicted[i];
+    if (!data->predicted_truth[i] || !rpinn_truth_derive(&data->truth, predicted->expression, &derived) ||
+        !rpinn_truth_find(&data->truth, predicted->name, predicted->expression, &given) || given == derived)
+      continue;
+    double *values = malloc((data->predict.count + 1) * sizeof *values), worst = 0, scale = 0;
+    if (!values) return rpinn_fail_memory(context);
+    RpinnStatus status = rpinn_truth_evaluate(context, &data->truth, derived, &data->predict, predicted->name,
+                                              predicted->place, values);
+    for (size_t p = 0; p < data->predict.count && status == RPINN_OK; p++) {
+      worst = fmax(worst, fabs(values[p] - data->predicted_truth[i][p]));
+      scale = fmax(scale, fabs(data->predicted_truth[i][p]));
+    }
+    free(values);
+    RPINN_TRY(status);
+    if (worst <= 1e-6 * fmax(scale, 1e-300)) continue;
+    char text[512];
+    snprintf(text, sizeof text,
+             "the truth of '%s' differs by %.3g from what follows from the truth of its fields (size %.3g)",
+             predicted->name, worst, scale);
+    RPINN_TRY(warn(context, check, text));
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
+  const RpinnPosterior *posterior = check->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  char text[512];
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    if (rpinn_sigma_exceeds_noise(problem, &posterior->sigmas, t)) {
+      snprintf(text, sizeof text,
+               "term '%s' is given s = %.4g, more than its stated noise %.4g: its data count for less than "
+               "they are worth",
+               problem->terms[t].name, posterior->sigmas.terms[t], problem->terms[t].noise);
+      RPINN_TRY(warn(context, check, text));
+    }
+    if (posterior->data->terms[t].missing) {
+      snprintf(text, sizeof text,
+               "term '%s' has no data yet: they count as zeros here, and a run needs --data",
+               problem->terms[t].name);
+      RPINN_TRY(warn(context, check, text));
+    }
+  }
+  return compare_truths(context, check);
+}
+
+/* ---- the whole ---- */
+
+static RpinnStatus examine(Examiner *examiner) {
+  RpinnCheck *check = examiner->check;
+  RpinnPosterior *posterior = check->posterior;
+  RPINN_TRY(prepare(examiner));
+  check->term_energies = RPINN_ARENA_NEW(check->arena, double, posterior->model.num_terms + 1);
+  check->jet_errors = RPINN_ARENA_NEW(check->arena, double, posterior->model.num_terms);
+  check->jacobian_errors = RPINN_ARENA_NEW(check->arena, double, posterior->model.num_terms);
+  if (!check->term_energies || !check->jet_errors || !check->jacobian_errors)
+    return rpinn_fail_memory(examiner->context);
+  RPINN_TRY(
+      rpinn_posterior_energy(posterior, examiner->theta, NULL, &check->energy, NULL, check->term_energies));
+  for (size_t t = 0; t < posterior->model.num_terms; t++) RPINN_TRY(check_jets(examiner, t));
+  RPINN_TRY(check_consistency(examiner));
+  RPINN_TRY(check_blocks(examiner));
+  return collect_warnings(examiner->context, check);
+}
+
+RpinnStatus rpinn_check_create(RpinnContext *context, RpinnProblem *problem, RpinnCheck **check) {
+  RpinnArena *arena = rpinn_arena_create();
+  *check = arena ? RPINN_ARENA_NEW(arena, RpinnCheck, 1) : NULL;
+  if (!*check) {
+    rpinn_arena_destroy(arena);
+    return rpinn_fail_memory(context);
+  }
+  (*check)->arena = arena;
+  Examiner examiner = {.context = context, .check = *check};
+  RpinnStatus status = rpinn_posterior_create(context, problem, false, &(*check)->posterior);
+  if (status == RPINN_OK) status = examine(&examiner);
+  if (examiner.backend) examiner.backend->operations->destroy(examiner.backend);
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* targets report no message of their own */
+  if (status != RPINN_OK) {
+    rpinn_check_destroy(*check);
+    *check = NULL;
+  }
+  return status;
+}
+
+void rpinn_check_destroy(RpinnCheck *check) {
+  if (!check) return;
+  rpinn_posterior_destroy(check->posterior);
+  rpinn_arena_destroy(check->arena); /* the check itself lives in it */
+}
+
+static double largest_of(const double *errors, size_t count) {
+  double worst = 0;
+  for (size_t i = 0; i < count; i++) keep_largest(&worst, errors[i]);
+  return worst;
+}
+
+double rpinn_check_jet_error(const RpinnCheck *check) {
+  return largest_of(check->jet_errors, check->posterior->model.num_terms);
+}
+double rpinn_check_jacobian_error(const RpinnCheck *check) {
+  return largest_of(check->jacobian_errors, check->posterior->model.num_terms);
+}
+double rpinn_check_gradient_error(const RpinnCheck *check) {
+  double both[] = {check->gradient_error, check->consistency_error};
+  return largest_of(both, 2);
+}
+
+bool rpinn_check_passed(const RpinnCheck *check) {
+  return isfinite(check->energy) && rpinn_check_jet_error(check) < RPINN_CHECK_TOLERANCE &&
+         rpinn_check_jacobian_error(check) < RPINN_CHECK_TOLERANCE &&
+         rpinn_check_gradient_error(check) < RPINN_CHECK_TOLERANCE;
+}

@@ -1,0 +1,34 @@
+/* The few dense operations that the optimisers need, on BLAS and LAPACK. Matrices are row-major; a symmetric
+ * one is read and written in its lower triangle only. Nothing here allocates. */
+#ifndef RPINN_OPTIMIZE_DENSE_ALGEBRA_H
+#define RPINN_OPTIMIZE_DENSE_ALGEBRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* OpenBLAS shares a product over its own threads in parts that depend on how many there are, and then the
+ * bits do too. A member's bits must not, and the cores are kept busy by other members anyway. The setting is
+ * one for the process, so this has its effect on all users of OpenBLAS in it. */
+void rpinn_dense_use_one_thread(void);
+
+double rpinn_dense_dot(size_t n, const double *x, const double *y);
+double rpinn_dense_norm(size_t n, const double *x);
+/* y += factor * x */
+void rpinn_dense_add(size_t n, double factor, const double *x, double *y);
+
+/* matrix [rows][columns]:  product [rows] = matrix x;  product [columns] = matrix^T x */
+void rpinn_dense_times(size_t rows, size_t columns, const double *matrix, const double *x, double *product);
+void rpinn_dense_transposed_times(size_t rows, size_t columns, const double *matrix, const double *x,
+                                  double *product);
+/* gram [columns][columns] = matrix^T matrix */
+void rpinn_dense_normal(size_t rows, size_t columns, const double *matrix, double *gram);
+/* gram [rows][rows] = matrix diag(scale) matrix^T with scale [columns] >= 0; NULL: ones.
+ * workspace [rows * RPINN_DENSE_BLOCK]. */
+enum { RPINN_DENSE_BLOCK = 256 };
+void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const double *scale,
+                      double *workspace, double *gram);
+/* Solve matrix x = x [n] for a symmetric positive definite matrix [n][n], which is overwritten by its
+ * Cholesky factor. False when it is not positive definite to rounding, or not finite. */
+bool rpinn_dense_solve(size_t n, double *matrix, double *x);
+
+#endif

@@ -1,0 +1,311 @@
+/* The run of an optimiser: stops, trace, best point, and the saved state.
+ *
+ * A saved state is
+ *   magic, version, method, bytes, num_parameters, shape[2] | fields of the run | fields of the method |
+ * checksum in the machine's own byte order; a machine with another one does not find the magic. The checksum
+ * (64-bit FNV-1a over all that stands before it) finds every single changed byte, because each of its steps
+ * is invertible. */
+#include "optimizer.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- stops ---- */
+
+static const struct {
+  const char *name, *meaning;
+} stop_table[] = {
+#define RPINN_STOP_ROW(name, text, meaning) {text, meaning},
+    RPINN_STOP_LIST(RPINN_STOP_ROW)
+#undef RPINN_STOP_ROW
+};
+
+enum { NUM_STOPS = sizeof stop_table / sizeof stop_table[0] };
+
+const char *rpinn_stop_name(RpinnStop stop) {
+  return (size_t)stop < NUM_STOPS ? stop_table[stop].name : "unknown";
+}
+
+const char *rpinn_stop_meaning(RpinnStop stop) {
+  return (size_t)stop < NUM_STOPS ? stop_table[stop].meaning : "not a reason to stop";
+}
+
+/* ---- create and destroy ---- */
+
+static RpinnStatus check_rule(RpinnContext *context, const RpinnStopRule *rule) {
+  if (rule->max_iterations == 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "max_iterations is 0, expected at least 1");
+  if (!(rule->gradient_tolerance >= 0))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "gradient_tolerance is %g, expected 0 or more",
+                      rule->gradient_tolerance);
+  if (!(rule->progress_tolerance >= 0))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "progress_tolerance is %g, expected 0 or more",
+                      rule->progress_tolerance);
+  return RPINN_OK;
+}
+
+double *rpinn_optimizer_numbers(RpinnOptimizer *optimizer, size_t count, bool *failed) {
+  double *numbers = RPINN_ARENA_NEW(optimizer->arena, double, count);
+  if (!numbers) *failed = true;
+  return numbers;
+}
+
+RpinnStatus rpinn_optimizer_create(RpinnContext *context, const RpinnOptimizerMethod *method, size_t size,
+                                   const RpinnStopRule *rule, size_t num_parameters, bool keep_best,
+                                   RpinnOptimizer **optimizer) {
+  *optimizer = NULL;
+  RPINN_TRY(check_rule(context, rule));
+  if (num_parameters == 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "there are no parameters to optimise");
+  if (num_parameters > INT32_MAX) /* what BLAS can count */
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu parameters are too many", num_parameters);
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnOptimizer *created = arena ? rpinn_arena_allocate(arena, 1, size) : NULL;
+  bool failed = !created;
+  if (created) {
+    created->method = method;
+    created->arena = arena;
+    created->rule = *rule;
+    created->num_parameters = num_parameters;
+    created->theta = rpinn_optimizer_numbers(created, num_parameters, &failed);
+    created->best = keep_best ? rpinn_optimizer_numbers(created, num_parameters, &failed) : NULL;
+  }
+  if (failed) {
+    rpinn_arena_destroy(arena);
+    return rpinn_fail_memory(context);
+  }
+  *optimizer = created;
+  return RPINN_OK;
+}
+
+void rpinn_optimizer_destroy(RpinnOptimizer *optimizer) {
+  if (optimizer) rpinn_arena_destroy(optimizer->arena);
+}
+
+/* ---- the record of a run ---- */
+
+static void thin_trace(RpinnOptimizer *optimizer) {
+  size_t kept = 0;
+  for (size_t i = 0; i < optimizer->num_trace; i += 2) optimizer->trace[kept++] = optimizer->trace[i];
+  optimizer->num_trace = kept;
+  optimizer->trace_stride *= 2;
+}
+
+static void extend_trace(RpinnOptimizer *optimizer) {
+  size_t number = optimizer->num_noted++;
+  if (optimizer->num_trace == RPINN_TRACE_CAPACITY) thin_trace(optimizer);
+  if (number % optimizer->trace_stride == 0)
+    optimizer->trace[optimizer->num_trace++] = (RpinnTracePoint){optimizer->num_iterations, optimizer->loss};
+}
+
+/* A window ends after progress_window iterations; the next one begins where it ends. */
+static bool window_without_progress(RpinnOptimizer *optimizer) {
+  const RpinnStopRule *rule = &optimizer->rule;
+  if (rule->progress_window == 0 ||
+      optimizer->num_iterations - optimizer->window_start < rule->progress_window)
+    return false;
+  double decrease = optimizer->window_loss - optimizer->lowest_loss;
+  if (!(decrease > rule->progress_tolerance * fabs(optimizer->window_loss))) return true;
+  optimizer->window_start = optimizer->num_iterations;
+  optimizer->window_loss = optimizer->lowest_loss;
+  return false;
+}
+
+void rpinn_optimizer_note(RpinnOptimizer *optimizer, double loss, double gradient_norm) {
+  optimizer->loss = loss;
+  optimizer->gradient_norm = gradient_norm;
+  extend_trace(optimizer);
+  if (!isfinite(loss) || !isfinite(gradient_norm)) {
+    optimizer->stop = RPINN_STOP_NOT_FINITE;
+    return;
+  }
+  if (loss < optimizer->lowest_loss) {
+    optimizer->lowest_loss = loss;
+    if (optimizer->best)
+      memcpy(optimizer->best, optimizer->theta, optimizer->num_parameters * sizeof(double));
+  }
+  if (gradient_norm <= optimizer->rule.gradient_tolerance)
+    optimizer->stop = RPINN_STOP_GRADIENT_SMALL;
+  else if (window_without_progress(optimizer))
+    optimizer->stop = RPINN_STOP_NO_PROGRESS;
+}
+
+RpinnStatus rpinn_optimizer_start(RpinnOptimizer *optimizer, const double *theta) {
+  size_t bytes = optimizer->num_parameters * sizeof(double);
+  memcpy(optimizer->theta, theta, bytes);
+  if (optimizer->best) memcpy(optimizer->best, theta, bytes);
+  optimizer->started = false;
+  optimizer->stop = RPINN_STOP_RUNNING;
+  optimizer->num_iterations = optimizer->num_evaluations = 0;
+  optimizer->lowest_loss = HUGE_VAL;
+  optimizer->window_start = 0;
+  optimizer->num_noted = optimizer->num_trace = 0;
+  optimizer->trace_stride = 1;
+  RPINN_TRY(optimizer->method->begin(optimizer));
+  optimizer->window_loss = optimizer->lowest_loss;
+  optimizer->started = true;
+  return RPINN_OK;
+}
+
+static bool may_go_on(const RpinnOptimizer *optimizer) {
+  switch (optimizer->stop) {
+  case RPINN_STOP_RUNNING:
+  case RPINN_STOP_INTERRUPTED: return true;
+  case RPINN_STOP_BUDGET: return optimizer->num_iterations < optimizer->rule.max_iterations;
+  default: return false;
+  }
+}
+
+/* Iterate until a stop, or until `end` iterations are done. */
+static RpinnStatus iterate_to(RpinnOptimizer *optimizer, size_t end) {
+  const RpinnStopRule *rule = &optimizer->rule;
+  while (optimizer->stop == RPINN_STOP_RUNNING) {
+    if (optimizer->num_iterations >= rule->max_iterations)
+      optimizer->stop = RPINN_STOP_BUDGET;
+    else if (optimizer->num_iterations >= end)
+      break;
+    else if (rule->interrupted && rule->interrupted(rule->interrupted_user))
+      optimizer->stop = RPINN_STOP_INTERRUPTED;
+    else
+      RPINN_TRY(optimizer->method->iterate(optimizer, end - optimizer->num_iterations));
+  }
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_optimizer_advance(RpinnOptimizer *optimizer, size_t num_iterations) {
+  if (!optimizer->started) return RPINN_ERROR_INPUT;
+  if (!may_go_on(optimizer)) return RPINN_OK;
+  optimizer->stop = RPINN_STOP_RUNNING;
+  size_t done = optimizer->num_iterations;
+  size_t end = num_iterations < SIZE_MAX - done ? done + num_iterations : SIZE_MAX;
+  RpinnStatus status = iterate_to(optimizer, end);
+  if (status != RPINN_OK) optimizer->started = false;
+  return status;
+}
+
+RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer) {
+  return (RpinnOptimum){.stop = optimizer->stop,
+                        .num_iterations = optimizer->num_iterations,
+                        .num_evaluations = optimizer->num_evaluations,
+                        .theta = optimizer->theta,
+                        .loss = optimizer->loss,
+                        .gradient_norm = optimizer->gradient_norm,
+                        .best_theta = optimizer->best ? optimizer->best : optimizer->theta,
+                        .best_loss = optimizer->best || !isfinite(optimizer->loss) ? optimizer->lowest_loss
+                                                                                   : optimizer->loss,
+                        .trace = optimizer->trace,
+                        .num_trace = optimizer->num_trace};
+}
+
+/* ---- the saved state ---- */
+
+typedef struct StateHeader {
+  uint64_t magic, version, method, bytes, num_parameters, shape[2];
+} StateHeader;
+
+enum { STATE_VERSION = 1 };
+static const uint64_t state_magic = 0x72706e6e2d6f7074; /* "rpnn-opt" */
+
+void rpinn_state_field(RpinnStateCursor *cursor, void *field, size_t size) {
+  if (cursor->use == RPINN_STATE_SAVE) memcpy(cursor->target + cursor->position, field, size);
+  if (cursor->use == RPINN_STATE_RESTORE) memcpy(field, cursor->source + cursor->position, size);
+  cursor->position += size;
+}
+
+static uint64_t checksum(const unsigned char *bytes, size_t count) {
+  uint64_t sum = 0xcbf29ce484222325;
+  for (size_t i = 0; i < count; i++) sum = (sum ^ bytes[i]) * 0x100000001b3;
+  return sum;
+}
+
+static void transfer_trace(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
+  for (size_t i = 0; i < RPINN_TRACE_CAPACITY; i++) {
+    rpinn_state_field(cursor, &optimizer->trace[i].iteration, sizeof(size_t));
+    rpinn_state_numbers(cursor, &optimizer->trace[i].loss, 1);
+  }
+}
+
+/* All fields between the header and the checksum. Only a restore writes to the optimiser. */
+static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
+  uint64_t stop = (uint64_t)optimizer->stop;
+  rpinn_state_field(cursor, &stop, sizeof stop);
+  if (cursor->use == RPINN_STATE_RESTORE) optimizer->stop = stop < NUM_STOPS ? (RpinnStop)stop : NUM_STOPS;
+  size_t *const counts[] = {&optimizer->num_iterations, &optimizer->num_evaluations, &optimizer->window_start,
+                            &optimizer->num_noted,      &optimizer->trace_stride,    &optimizer->num_trace};
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    rpinn_state_field(cursor, counts[i], sizeof *counts[i]);
+  rpinn_state_numbers(cursor, &optimizer->loss, 1);
+  rpinn_state_numbers(cursor, &optimizer->gradient_norm, 1);
+  rpinn_state_numbers(cursor, &optimizer->lowest_loss, 1);
+  rpinn_state_numbers(cursor, &optimizer->window_loss, 1);
+  transfer_trace(optimizer, cursor);
+  rpinn_state_numbers(cursor, optimizer->theta, optimizer->num_parameters);
+  if (optimizer->best) rpinn_state_numbers(cursor, optimizer->best, optimizer->num_parameters);
+  optimizer->method->transfer(optimizer, cursor);
+}
+
+static bool run_is_in_range(const RpinnOptimizer *optimizer) {
+  return (size_t)optimizer->stop < NUM_STOPS && optimizer->num_trace <= RPINN_TRACE_CAPACITY &&
+         optimizer->trace_stride > 0 && optimizer->window_start <= optimizer->num_iterations;
+}
+
+size_t rpinn_optimizer_state_size(const RpinnOptimizer *optimizer) {
+  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
+  transfer((RpinnOptimizer *)optimizer, &cursor);
+  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
+}
+
+static StateHeader header_of(const RpinnOptimizer *optimizer) {
+  return (StateHeader){state_magic,
+                       STATE_VERSION,
+                       optimizer->method->code,
+                       rpinn_optimizer_state_size(optimizer),
+                       optimizer->num_parameters,
+                       {optimizer->shape[0], optimizer->shape[1]}};
+}
+
+void rpinn_optimizer_save(const RpinnOptimizer *optimizer, void *buffer) {
+  StateHeader header = header_of(optimizer);
+  memcpy(buffer, &header, sizeof header);
+  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
+  transfer((RpinnOptimizer *)optimizer, &cursor);
+  uint64_t sum = checksum(buffer, cursor.position);
+  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+}
+
+static RpinnStatus check_buffer(RpinnContext *context, const RpinnOptimizer *optimizer, const void *buffer,
+                                size_t size) {
+  StateHeader expected = header_of(optimizer), found;
+  if (size < sizeof found)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved optimiser state of %zu bytes is cut short", size);
+  memcpy(&found, buffer, sizeof found);
+  if (found.magic != expected.magic)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved optimiser state of this machine type");
+  if (found.version != expected.version)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state has version %llu, expected %d",
+                      (unsigned long long)found.version, STATE_VERSION);
+  if (memcmp(&found, &expected, sizeof found) != 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the optimiser state was saved by another method or for another size of problem "
+                      "(%llu parameters, expected %zu)",
+                      (unsigned long long)found.num_parameters, optimizer->num_parameters);
+  uint64_t sum;
+  if (size != expected.bytes)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state has %zu bytes, expected %llu", size,
+                      (unsigned long long)expected.bytes);
+  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
+  if (sum != checksum(buffer, size - sizeof sum))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state is damaged: its checksum differs");
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_optimizer_restore(RpinnContext *context, RpinnOptimizer *optimizer, const void *buffer,
+                                    size_t size) {
+  RPINN_TRY(check_buffer(context, optimizer, buffer, size));
+  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  transfer(optimizer, &cursor);
+  optimizer->started = run_is_in_range(optimizer) && optimizer->method->restored(optimizer);
+  if (!optimizer->started)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state holds a count that is out of range");
+  return RPINN_OK;
+}

@@ -1,0 +1,72 @@
+/* What the optimisers share: the record of a run, its stops, and the saved state.
+ *
+ * A method embeds RpinnOptimizer as its first member and fills in four functions; optimizer.c drives them. */
+#ifndef RPINN_OPTIMIZE_OPTIMIZER_H
+#define RPINN_OPTIMIZE_OPTIMIZER_H
+
+#include <float.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "context.h"
+#include "rpinn/optimize.h"
+
+/* Two losses this close, relative to their size, differ by rounding: a loss is a sum of many squares. */
+#define RPINN_LOSS_ROUNDING (64 * DBL_EPSILON)
+
+/* A pass over the fields of a state, in one order for all three uses, so that they cannot drift apart. */
+typedef struct RpinnStateCursor {
+  enum { RPINN_STATE_MEASURE, RPINN_STATE_SAVE, RPINN_STATE_RESTORE } use;
+  unsigned char *target;       /* SAVE */
+  const unsigned char *source; /* RESTORE */
+  size_t position;
+} RpinnStateCursor;
+
+void rpinn_state_field(RpinnStateCursor *cursor, void *field, size_t size);
+static inline void rpinn_state_numbers(RpinnStateCursor *cursor, double *numbers, size_t count) {
+  rpinn_state_field(cursor, numbers, count * sizeof *numbers);
+}
+
+typedef struct RpinnOptimizerMethod {
+  uint64_t code; /* names the method in saved states */
+  /* Evaluate the start, which is in theta, and note it. */
+  RpinnStatus (*begin)(RpinnOptimizer *optimizer);
+  /* One iteration, or for chunks at most `most`; counts them, and notes the new point. */
+  RpinnStatus (*iterate)(RpinnOptimizer *optimizer, size_t most);
+  /* Pass over the method's own fields. */
+  void (*transfer)(RpinnOptimizer *optimizer, RpinnStateCursor *cursor);
+  /* After a restore: false when a field is out of range. What is derived from the fields is out of date. */
+  bool (*restored)(RpinnOptimizer *optimizer);
+} RpinnOptimizerMethod;
+
+struct RpinnOptimizer {
+  const RpinnOptimizerMethod *method;
+  RpinnArena *arena; /* holds the optimiser itself and all its vectors */
+  RpinnStopRule rule;
+  size_t num_parameters;
+  size_t shape[2]; /* what else sizes the state: rows, memory */
+  double *theta;   /* [num_parameters] */
+  double *best;    /* [num_parameters] point of lowest_loss, or NULL for a method that never goes up */
+  bool started;
+  /* ---- saved from here on, with theta and best ---- */
+  RpinnStop stop;
+  size_t num_iterations, num_evaluations;
+  double loss, gradient_norm, lowest_loss;
+  size_t window_start; /* the window for lack of progress: its first iteration and the lowest loss then */
+  double window_loss;
+  size_t num_noted, trace_stride, num_trace; /* an entry for every trace_stride-th point noted */
+  RpinnTracePoint trace[RPINN_TRACE_CAPACITY];
+};
+
+/* A zeroed method struct of `size` bytes with its RpinnOptimizer, theta and (keep_best) best in place. */
+RpinnStatus rpinn_optimizer_create(RpinnContext *context, const RpinnOptimizerMethod *method, size_t size,
+                                   const RpinnStopRule *rule, size_t num_parameters, bool keep_best,
+                                   RpinnOptimizer **optimizer);
+/* count zeroed numbers from the optimiser's arena, or NULL; *failed is set when there is no memory. */
+double *rpinn_optimizer_numbers(RpinnOptimizer *optimizer, size_t count, bool *failed);
+
+/* Take note of the loss and gradient norm at theta after num_iterations: the best point, the trace, the
+ * stops. */
+void rpinn_optimizer_note(RpinnOptimizer *optimizer, double loss, double gradient_norm);
+
+#endif

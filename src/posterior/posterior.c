@@ -1,0 +1,298 @@
+/* A problem and its data become an energy model on a backend, and from there the abstract targets. */
+#include "posterior.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- building ---- */
+
+static uint64_t setting_seed(const RpinnProblem *problem, RpinnSetting setting) {
+  if (problem->settings.values[setting].is_auto) setting = RPINN_SETTING_SEED;
+  return (uint64_t)problem->settings.values[setting].number;
+}
+
+/* Networks with the hidden layers of trainable: output drawn once. */
+static RpinnStatus make_networks(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnProblem *problem = posterior->problem;
+  posterior->networks = RPINN_ARENA_NEW(posterior->arena, RpinnNetwork, problem->num_fields);
+  if (!posterior->networks) return rpinn_fail_memory(context);
+  for (size_t f = 0; f < problem->num_fields; f++) {
+    RpinnNetwork *network = &posterior->networks[f];
+    *network = problem->fields[f].network;
+    if (!network->output_only) continue;
+    network->frozen = RPINN_ARENA_NEW(posterior->arena, double, network->num_all - network->num_trainable);
+    if (!network->frozen) return rpinn_fail_memory(context);
+    RpinnStream stream =
+        rpinn_stream(setting_seed(problem, RPINN_SETTING_DATA_SEED), RPINN_PURPOSE_FROZEN, 0, (uint32_t)f);
+    rpinn_network_initialize(network, 0, network->num_layers - 1, &stream, network->frozen);
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus compile(RpinnContext *context, RpinnPosterior *posterior,
+                           const RpinnNamedExpression *named, const char *kind,
+                           const RpinnResidualProgram **program) {
+  RpinnProblem *problem = posterior->problem;
+  RpinnResidualProgram *compiled;
+  char owner[256];
+  snprintf(owner, sizeof owner, "%s '%s'", kind, named->name);
+  RPINN_TRY(rpinn_residual_program_compile(context, posterior->arena, problem->pool, named->expression,
+                                           problem->num_fields, &problem->names, owner, named->place,
+                                           &compiled));
+  *program = compiled;
+  return RPINN_OK;
+}
+
+static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnProblem *problem = posterior->problem;
+  RpinnEnergyModel *model = &posterior->model;
+  posterior->terms = RPINN_ARENA_NEW(posterior->arena, RpinnTermModel, problem->num_terms);
+  posterior->fitted = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms);
+  if (!posterior->terms || !posterior->fitted) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    const RpinnTerm *term = &problem->terms[t];
+    const RpinnTermData *data = &posterior->data->terms[t];
+    const RpinnResidualProgram *program;
+    RPINN_TRY(
+        compile(context, posterior, &term->expect, "term", &program)); /* test terms must make sense too */
+    if (term->is_test) continue;
+    posterior->fitted[model->num_terms] = t;
+    posterior->terms[model->num_terms++] = (RpinnTermModel){.num_points = data->points.count,
+                                                            .points = data->points.x,
+                                                            .program = program,
+                                                            .targets = data->values,
+                                                            .inverse_sigma = 1 / posterior->sigmas.terms[t]};
+    model->num_rows += data->points.count;
+  }
+  model->terms = posterior->terms;
+  posterior->predictions =
+      RPINN_ARENA_NEW(posterior->arena, const RpinnResidualProgram *, problem->num_predicted);
+  if (!posterior->predictions) return rpinn_fail_memory(context);
+  for (size_t i = 0; i < problem->num_predicted; i++)
+    RPINN_TRY(compile(context, posterior, &problem->predicted[i], "quantity", &posterior->predictions[i]));
+  return RPINN_OK;
+}
+
+/* Network parameters: N(0, s_p^2), none when s_p is infinite. Unknowns: their own prior. */
+static RpinnStatus make_prior(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnProblem *problem = posterior->problem;
+  RpinnEnergyModel *model = &posterior->model;
+  double *root = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
+  double *mean = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
+  if (!root || !mean) return rpinn_fail_memory(context);
+  for (size_t j = 0; j < model->unknown_start; j++) root[j] = 1 / posterior->sigmas.prior;
+  for (size_t k = 0; k < problem->num_unknowns; k++) {
+    root[model->unknown_start + k] = 1 / problem->unknowns[k].prior_std;
+    mean[model->unknown_start + k] = problem->unknowns[k].prior_mean;
+  }
+  model->prior_root = root;
+  model->prior_mean = mean;
+  return RPINN_OK;
+}
+
+static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnSettingsValues *settings = &posterior->problem->settings;
+  const char *name = settings->values[RPINN_SETTING_BACKEND].text;
+  const RpinnBackendOperations *operations = rpinn_backend_find(name);
+  if (!operations)
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "backend %s is not in this build", name);
+  posterior->precision = settings->values[RPINN_SETTING_PRECISION].is_auto
+                             ? operations->usual_precision
+                             : (RpinnPrecision)(int)settings->values[RPINN_SETTING_PRECISION].number;
+  if (!(operations->precisions >> posterior->precision & 1))
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
+                      "backend %s does not compute in %s; leave precision at auto", name,
+                      settings->values[RPINN_SETTING_PRECISION].text);
+  return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
+}
+
+static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required) {
+  RpinnProblem *problem = posterior->problem;
+  RpinnEnergyModel *model = &posterior->model;
+  RPINN_TRY(rpinn_data_set_create(context, problem, data_required, &posterior->data));
+  RPINN_TRY(rpinn_sigmas_resolve(context, posterior->arena, problem, posterior->data, &posterior->sigmas));
+  RPINN_TRY(make_networks(context, posterior));
+  for (size_t f = 0; f < problem->num_fields; f++)
+    model->unknown_start += posterior->networks[f].num_trainable;
+  model->num_coordinates = problem->num_coordinates;
+  model->num_fields = problem->num_fields;
+  model->networks = posterior->networks;
+  model->num_unknowns = problem->num_unknowns;
+  model->num_parameters = model->unknown_start + problem->num_unknowns;
+  RPINN_TRY(make_terms(context, posterior));
+  RPINN_TRY(make_prior(context, posterior));
+  return make_backend(context, posterior);
+}
+
+RpinnStatus rpinn_posterior_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
+                                   RpinnPosterior **posterior) {
+  RpinnArena *arena = rpinn_arena_create();
+  *posterior = arena ? RPINN_ARENA_NEW(arena, RpinnPosterior, 1) : NULL;
+  if (!*posterior) {
+    rpinn_arena_destroy(arena);
+    return rpinn_fail_memory(context);
+  }
+  (*posterior)->arena = arena;
+  (*posterior)->problem = problem;
+  (*posterior)->seed = setting_seed(problem, RPINN_SETTING_SEED);
+  RpinnStatus status = build(context, *posterior, data_required);
+  if (status != RPINN_OK) {
+    rpinn_posterior_destroy(*posterior);
+    *posterior = NULL;
+  }
+  return status;
+}
+
+void rpinn_posterior_destroy(RpinnPosterior *posterior) {
+  if (!posterior) return;
+  if (posterior->backend) posterior->backend->operations->destroy(posterior->backend);
+  rpinn_data_set_destroy(posterior->data);
+  rpinn_arena_destroy(posterior->arena); /* the posterior itself lives in it */
+}
+
+size_t rpinn_posterior_num_parameters(const RpinnPosterior *posterior) {
+  return posterior->model.num_parameters;
+}
+size_t rpinn_posterior_num_rows(const RpinnPosterior *posterior) {
+  return posterior->model.num_rows;
+}
+size_t rpinn_posterior_num_terms(const RpinnPosterior *posterior) {
+  return posterior->model.num_terms;
+}
+const char *rpinn_posterior_term_name(const RpinnPosterior *posterior, size_t term) {
+  return posterior->problem->terms[posterior->fitted[term]].name;
+}
+double rpinn_posterior_term_sigma(const RpinnPosterior *posterior, size_t term) {
+  return posterior->sigmas.terms[posterior->fitted[term]];
+}
+double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior) {
+  return posterior->sigmas.prior;
+}
+
+/* ---- values ---- */
+
+RpinnStatus rpinn_posterior_energy(RpinnPosterior *posterior, const double *theta, const double *offsets,
+                                   double *energy, double *gradient, double *term_energies) {
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta, .offsets = offsets};
+  return posterior->backend->operations->energies(posterior->backend, &batch, energy, gradient,
+                                                  term_energies);
+}
+
+RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *theta, double *rows,
+                                      double *jacobian) {
+  return posterior->backend->operations->residuals(posterior->backend, theta, rows, jacobian);
+}
+
+RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values) {
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  RpinnEvaluation evaluation = {.num_points = posterior->data->predict.count,
+                                .points = posterior->data->predict.x,
+                                .num_programs = posterior->problem->num_predicted,
+                                .programs = posterior->predictions};
+  return posterior->backend->operations->evaluate(posterior->backend, &batch, &evaluation, values);
+}
+
+size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior) {
+  return posterior->data->predict.count;
+}
+
+/* ---- targets ---- */
+
+static RpinnStatus member_evaluate(void *data, const double *theta, double *value, double *gradient) {
+  RpinnPosteriorMember *member = data;
+  return rpinn_posterior_energy(member->posterior, theta, member->offsets, value, gradient, NULL);
+}
+
+static RpinnStatus member_adam(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
+                               double *value) {
+  RpinnPosteriorMember *member = data;
+  RpinnBackend *backend = member->posterior->backend;
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = state->theta, .offsets = member->offsets};
+  RpinnAdamStates states = {state->theta, state->m, state->v, &state->t};
+  return backend->operations->adam_advance(backend, &batch, rule, &states, num_steps, value);
+}
+
+RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member) {
+  bool has_adam = member->posterior->backend->operations->adam_advance != NULL;
+  return (RpinnObjective){.num_parameters = member->posterior->model.num_parameters,
+                          .data = member,
+                          .evaluate = member_evaluate,
+                          .adam_advance = has_adam ? member_adam : NULL};
+}
+
+static RpinnStatus squares_residuals(void *data, const double *theta, double *rows) {
+  return rpinn_posterior_residuals(data, theta, rows, NULL);
+}
+
+static RpinnStatus squares_jacobian(void *data, const double *theta, double *rows, double *jacobian) {
+  return rpinn_posterior_residuals(data, theta, rows, jacobian);
+}
+
+static RpinnStatus squares_times(void *data, const double *theta, const double *direction, double *product) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->jacobian_times(backend, theta, direction, product);
+}
+
+static RpinnStatus squares_transposed(void *data, const double *theta, const double *weights,
+                                      double *product) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->transposed_times(backend, theta, weights, product);
+}
+
+static RpinnStatus squares_gram(void *data, const double *theta, const double *scale, double *rows,
+                                double *gram) {
+  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
+  return backend->operations->gram(backend, theta, scale, rows, gram);
+}
+
+RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosterior *posterior) {
+  const RpinnBackendOperations *operations = posterior->backend->operations;
+  return (RpinnLeastSquares){.num_parameters = posterior->model.num_parameters,
+                             .num_rows = posterior->model.num_rows,
+                             .prior_root = posterior->model.prior_root,
+                             .prior_mean = posterior->model.prior_mean,
+                             .data = posterior,
+                             .residuals = squares_residuals,
+                             .jacobian = squares_jacobian,
+                             .jacobian_times = operations->jacobian_times ? squares_times : NULL,
+                             .transposed_times = operations->transposed_times ? squares_transposed : NULL,
+                             .gram = operations->gram ? squares_gram : NULL};
+}
+
+/* ---- starts and offsets ---- */
+
+static void start_unknowns(const RpinnPosterior *posterior, double *theta) {
+  for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
+    const RpinnUnknown *unknown = &posterior->problem->unknowns[k];
+    theta[posterior->model.unknown_start + k] =
+        unknown->transform == RPINN_TRANSFORM_LOG ? log(unknown->start) : unknown->start;
+  }
+}
+
+void rpinn_posterior_start_glorot(const RpinnPosterior *posterior, uint64_t member, double *theta) {
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) {
+    const RpinnNetwork *network = &posterior->networks[f];
+    RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_START, member, (uint32_t)f);
+    size_t first = network->output_only ? network->num_layers - 1 : 0;
+    rpinn_network_initialize(network, first, network->num_layers, &stream, theta + network->parameter_start);
+  }
+  start_unknowns(posterior, theta);
+}
+
+void rpinn_posterior_start_zero(const RpinnPosterior *posterior, double *theta) {
+  for (size_t j = 0; j < posterior->model.num_parameters; j++) theta[j] = 0;
+  start_unknowns(posterior, theta);
+}
+
+void rpinn_posterior_start_prior(const RpinnPosterior *posterior, const double *offsets, double *theta) {
+  const RpinnEnergyModel *model = &posterior->model;
+  for (size_t j = 0; j < model->num_parameters; j++)
+    theta[j] = model->prior_mean[j] +
+               (model->prior_root[j] > 0 ? offsets[model->num_rows + j] / model->prior_root[j] : 0);
+}
+
+void rpinn_posterior_draw_offsets(const RpinnPosterior *posterior, uint64_t member, double *offsets) {
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_OFFSETS, member, 0);
+  rpinn_stream_normals(&stream, posterior->model.num_rows + posterior->model.num_parameters, offsets);
+}

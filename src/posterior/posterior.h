@@ -1,0 +1,25 @@
+/* The posterior in memory. */
+#ifndef RPINN_POSTERIOR_POSTERIOR_H
+#define RPINN_POSTERIOR_POSTERIOR_H
+
+#include "backend.h"
+#include "data_set.h"
+#include "rpinn/posterior.h"
+#include "sigmas.h"
+
+struct RpinnPosterior {
+  RpinnArena *arena;
+  RpinnProblem *problem;
+  RpinnDataSet *data;
+  RpinnSigmas sigmas;
+  RpinnEnergyModel model;
+  size_t *fitted;                           /* [model.num_terms] which terms of the problem are fitted */
+  RpinnNetwork *networks;                   /* [num_fields] the problem's, with frozen layers drawn */
+  RpinnTermModel *terms;                    /* [model.num_terms] */
+  const RpinnResidualProgram **predictions; /* [problem->num_predicted] */
+  uint64_t seed;
+  RpinnPrecision precision;
+  RpinnBackend *backend;
+};
+
+#endif

@@ -1,0 +1,91 @@
+#include "sigmas.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum Likelihood { PAPER, NOISE, UNIFORM } Likelihood; /* in the order of the setting's choices */
+
+static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, bool needed, double *weight) {
+  if (term->has_weight)
+    *weight = term->weight;
+  else if (term->has_noise && term->noise > 0)
+    *weight = 1 / (term->noise * term->noise);
+  else if (!needed)
+    *weight = NAN;
+  else
+    return rpinn_fail_at(
+        context, term->place,
+        "term '%s' has no weight and no noise above 0 to make one of; expected weight: or noise:",
+        term->name);
+  return RPINN_OK;
+}
+
+static RpinnStatus reference_noise(RpinnContext *context, const RpinnProblem *problem, const char *likelihood,
+                                   double *noise) {
+  if (!problem->has_reference_term)
+    return rpinn_fail_at(context, (RpinnPlace){.file = problem->file},
+                         "likelihood %s needs a reference term; expected prior: {reference_term: NAME}",
+                         likelihood);
+  const RpinnTerm *term = &problem->terms[problem->reference_term];
+  if (!term->has_noise || !(term->noise > 0))
+    return rpinn_fail_at(context, term->noise_place,
+                         "reference term '%s' has no noise above 0; likelihood %s needs it", term->name,
+                         likelihood);
+  *noise = term->noise;
+  return RPINN_OK;
+}
+
+static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, double *sigma) {
+  if (!term->has_noise || !(term->noise > 0))
+    return rpinn_fail_at(context, term->noise_place,
+                         "term '%s' has no noise above 0; likelihood noise needs it", term->name);
+  *sigma = term->noise;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                                 const RpinnDataSet *data, RpinnSigmas *sigmas) {
+  Likelihood likelihood = (Likelihood)(int)problem->settings.values[RPINN_SETTING_LIKELIHOOD].number;
+  const char *name = problem->settings.values[RPINN_SETTING_LIKELIHOOD].text;
+  *sigmas = (RpinnSigmas){.terms = RPINN_ARENA_NEW(arena, double, problem->num_terms),
+                          .weights = RPINN_ARENA_NEW(arena, double, problem->num_terms),
+                          .prior = 1};
+  if (!sigmas->terms || !sigmas->weights) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    bool needed = likelihood == PAPER && !problem->terms[t].is_test;
+    RPINN_TRY(find_weight(context, &problem->terms[t], needed, &sigmas->weights[t]));
+  }
+  double reference = NAN;
+  if (likelihood != NOISE) RPINN_TRY(reference_noise(context, problem, name, &reference));
+  if (likelihood == PAPER) {
+    size_t R = problem->reference_term;
+    sigmas->prior =
+        (reference + problem->prior_epsilon) * sqrt(sigmas->weights[R] / (double)data->terms[R].points.count);
+  }
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    const RpinnTerm *term = &problem->terms[t];
+    double *sigma = &sigmas->terms[t];
+    if (term->is_test)
+      *sigma = term->has_noise ? term->noise : (double)NAN;
+    else if (likelihood == NOISE)
+      RPINN_TRY(term_noise(context, term, sigma));
+    else if (likelihood == UNIFORM)
+      *sigma = reference;
+    else
+      *sigma = sigmas->prior * sqrt((double)data->terms[t].points.count / sigmas->weights[t]);
+    if (!term->is_test && !(*sigma > 0 && isfinite(1 / *sigma)))
+      return rpinn_fail_at(context, term->weight_place,
+                           "the standard deviation of term '%s' comes out as %g; expected weights "
+                           "and noise levels of a sane size",
+                           term->name, *sigma);
+  }
+  if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto)
+    sigmas->prior = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
+  return RPINN_OK;
+}
+
+bool rpinn_sigma_exceeds_noise(const RpinnProblem *problem, const RpinnSigmas *sigmas, size_t t) {
+  const RpinnTerm *term = &problem->terms[t];
+  bool measured = term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV;
+  return measured && !term->is_test && term->has_noise && sigmas->terms[t] > term->noise * (1 + 1e-9);
+}

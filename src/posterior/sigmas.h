@@ -1,0 +1,27 @@
+/* Weights, counts and noise levels to standard deviations.
+ *
+ * With weight lambda_t (omitted: 1/noise_t^2), N_t points, reference term R and its noise sigma_R:
+ *
+ *   paper     s_p^2 = (sigma_R + epsilon)^2 lambda_R / N_R,   s_t^2 = N_t s_p^2 / lambda_t
+ *   noise     s_t = noise_t,                                  s_p = 1
+ *   uniform   s_t = sigma_R,                                  s_p = 1
+ *
+ * The setting prior_scale replaces s_p in the prior alone: the s_t stay what the rule gives. */
+#ifndef RPINN_POSTERIOR_SIGMAS_H
+#define RPINN_POSTERIOR_SIGMAS_H
+
+#include "data_set.h"
+
+typedef struct RpinnSigmas {
+  double *terms;   /* [num_terms] s_t; a test term has its noise, or NaN without one */
+  double *weights; /* [num_terms] lambda_t; NaN where the likelihood does not need one and none is given */
+  double prior;    /* s_p; infinity: no prior */
+} RpinnSigmas;
+
+RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                                 const RpinnDataSet *data, RpinnSigmas *sigmas);
+
+/* A measured term (data from the truth or a file) whose s_t is larger than its stated noise. */
+bool rpinn_sigma_exceeds_noise(const RpinnProblem *problem, const RpinnSigmas *sigmas, size_t term);
+
+#endif

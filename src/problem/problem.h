@@ -1,0 +1,190 @@
+/* A problem in memory. Everything lives in its arena and pool; the file that made it is not needed any more.
+ */
+#ifndef RPINN_PROBLEM_PROBLEM_H
+#define RPINN_PROBLEM_PROBLEM_H
+
+#include "arena.h"
+#include "expression_parser.h"
+#include "network.h"
+#include "residual_program.h"
+#include "rpinn/problem.h"
+#include "settings_values.h"
+
+enum {
+  RPINN_MAX_FIELDS = 64,
+  RPINN_MAX_TERMS = 1024,
+  RPINN_MAX_NAMES = 4096,      /* constants, quantities, unknowns: each */
+  RPINN_MAX_POINTS = 100000000 /* of one term */
+};
+
+typedef struct RpinnCoordinate {
+  const char *name;
+  double low, high;
+} RpinnCoordinate;
+
+/* A name that stands for an expression, resolved when first used; state finds cycles. */
+typedef struct RpinnNamedExpression {
+  const char *name;
+  const char *text;
+  RpinnPlace place; /* of the text's first character */
+  RpinnExpression expression;
+  enum { RPINN_UNRESOLVED, RPINN_BEING_RESOLVED, RPINN_RESOLVED } state;
+} RpinnNamedExpression;
+
+typedef struct RpinnField {
+  const char *name;
+  RpinnPlace place;
+  RpinnNetwork network; /* laid out; frozen layers are drawn by the posterior */
+  bool scales_inputs, scales_output;
+  double scaled_low, scaled_high; /* scale_inputs: the domain is mapped onto this interval */
+  double output_low, output_high; /* scale_output: outputs -1 … 1 are mapped onto this interval */
+} RpinnField;
+
+typedef enum RpinnTransform { RPINN_TRANSFORM_NONE, RPINN_TRANSFORM_LOG } RpinnTransform;
+
+typedef struct RpinnUnknown {
+  const char *name;
+  RpinnPlace place;
+  RpinnTransform transform;
+  double start;                 /* constrained */
+  double prior_mean, prior_std; /* of the transformed value */
+  RpinnExpression expression;   /* the constrained value */
+} RpinnUnknown;
+
+typedef enum RpinnSampling {
+  RPINN_POINTS_GRID,            /* counts per axis, ends included */
+  RPINN_POINTS_LATIN_HYPERCUBE, /* count */
+  RPINN_POINTS_SOBOL,           /* count */
+  RPINN_POINTS_UNIFORM,         /* count */
+  RPINN_POINTS_LISTED,          /* list */
+  RPINN_POINTS_CELLS,           /* count of the truth's cells drawn without repetition; 0: all, in order */
+  RPINN_POINTS_SAME_AS,         /* term */
+  RPINN_POINTS_CSV,             /* file */
+  RPINN_POINTS_OF_DATA          /* where the term's data file has them */
+} RpinnSampling;
+
+typedef enum RpinnRegion { RPINN_REGION_INSIDE, RPINN_REGION_SIDE, RPINN_REGION_BOUNDARY } RpinnRegion;
+
+typedef struct RpinnPointSpec {
+  RpinnPlace place;
+  RpinnSampling sampling;
+  RpinnRegion region;
+  size_t side_coordinate;
+  bool side_high;                       /* the upper end of that coordinate */
+  size_t counts[RPINN_MAX_COORDINATES]; /* GRID: per axis; others: counts[0] */
+  size_t num_listed;
+  double *listed; /* [num_listed][num_coordinates] */
+  size_t term;    /* SAME_AS */
+  const char *file;
+} RpinnPointSpec;
+
+typedef enum RpinnDataSource {
+  RPINN_DATA_EXPRESSION, /* of coordinates and constants */
+  RPINN_DATA_TRUTH,
+  RPINN_DATA_CSV
+} RpinnDataSource;
+
+typedef struct RpinnTerm {
+  const char *name;
+  RpinnPlace place;
+  RpinnNamedExpression expect;
+  RpinnPointSpec at;
+  RpinnDataSource source;
+  RpinnNamedExpression data; /* EXPRESSION: its text; CSV: text is the path */
+  bool has_noise, has_weight;
+  double noise, weight;
+  RpinnPlace noise_place, weight_place;
+  bool perturb;
+  bool is_test;
+} RpinnTerm;
+
+typedef struct RpinnTruthSpec {
+  bool present;
+  RpinnPlace place;
+  const char *file;                    /* CSV, or NULL */
+  bool has_cells;                      /* a grid of cells is declared */
+  size_t cells[RPINN_MAX_COORDINATES]; /* per axis */
+  size_t num_entries;
+  RpinnNamedExpression *entries; /* by field, quantity or unknown; parsed with the CSV's columns in scope */
+} RpinnTruthSpec;
+
+typedef struct RpinnPreset {
+  const char *name;
+  RpinnPlace place;
+  size_t num_values;
+  const char **names, **values;
+  RpinnPlace *name_places, *value_places;
+} RpinnPreset;
+
+struct RpinnProblem {
+  RpinnArena *arena;
+  RpinnExpressionPool *pool;
+  const char *file;   /* for messages */
+  const char *folder; /* what file names are relative to; "" for the current one */
+  const char *name;
+
+  size_t num_coordinates;
+  RpinnCoordinate coordinates[RPINN_MAX_COORDINATES];
+  size_t num_constants;
+  RpinnNamedExpression *constants;
+  size_t num_fields;
+  RpinnField *fields;
+  unsigned *field_inputs;
+  size_t num_unknowns;
+  RpinnUnknown *unknowns;
+  size_t num_quantities;
+  RpinnNamedExpression *quantities;
+  size_t num_terms;
+  RpinnTerm *terms;
+  RpinnTruthSpec truth;
+
+  bool has_reference_term;
+  size_t reference_term;
+  double prior_epsilon;
+  RpinnPlace prior_place;
+
+  bool has_predict;
+  RpinnPointSpec predict_at;
+  size_t num_predicted;
+  RpinnNamedExpression *predicted;
+
+  const char *data_file; /* --data, or the top-level key; NULL: each term has its own */
+  RpinnPlace data_place;
+  RpinnSettingsValues settings;
+  size_t num_presets;
+  RpinnPreset *presets;
+
+  /* Names for printing expressions, in the order of the arrays above. */
+  RpinnExpressionNames names;
+};
+
+/* Which kinds of names an expression may use. */
+typedef enum RpinnNameKinds {
+  RPINN_NAMES_CONSTANTS = 1,
+  RPINN_NAMES_COORDINATES = 2,
+  RPINN_NAMES_FIELDS = 4, /* fields, quantities and unknowns */
+  RPINN_NAMES_ALL = 7
+} RpinnNameKinds;
+
+/* Parse text in the scope of the problem's names. */
+RpinnStatus rpinn_problem_expression(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
+                                     const char *text, RpinnPlace place, RpinnExpression *expression);
+/* The same with names of one's own that come first: extra_resolve returns false for a name that it does not
+ * know. */
+typedef bool (*RpinnExtraNames)(void *user, const char *name, RpinnExpression *expression);
+RpinnStatus rpinn_problem_expression_with(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
+                                          RpinnExtraNames extra, void *user, const char *text,
+                                          RpinnPlace place, RpinnExpression *expression);
+
+/* A file name of the problem file, relative to its folder. In the arena; NULL: no memory. */
+const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
+
+/* The problem with its settings as a problem file. File names are replaced by those given (NULL: written as
+ * they are), so that a copy of the data beside the text makes it complete. */
+typedef struct RpinnProblemFiles {
+  const char *data, *truth, *predict;
+} RpinnProblemFiles;
+RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
+                                const RpinnProblemFiles *files, RpinnText *text);
+
+#endif

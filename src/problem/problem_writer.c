@@ -1,0 +1,260 @@
+/* A problem as a problem file again: constants as numbers, expressions as they were written, settings
+ * complete. Writing what was read from a written file gives the same text. */
+#include "problem.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Could YAML read this as anything but the same plain text, in braces or out of them? */
+static bool is_plain(const char *value) {
+  size_t length = strlen(value);
+  if (!length || isspace((unsigned char)value[length - 1])) return false;
+  bool starts_well = isalnum((unsigned char)value[0]) || value[0] == '(' || value[0] == '_' ||
+                     value[0] == '.' || (value[0] == '-' && length > 1 && !isspace((unsigned char)value[1]));
+  return starts_well && !strpbrk(value, ",[]{}#:\"'&!|>%@`\\\n\t");
+}
+
+static void write_text(RpinnText *out, const char *value) {
+  if (is_plain(value)) {
+    rpinn_text_append(out, "%s", value);
+    return;
+  }
+  rpinn_text_append(out, "\"");
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\')
+      rpinn_text_append(out, "\\%c", *value);
+    else if (*value == '\n')
+      rpinn_text_append(out, "\\n");
+    else if (*value == '\t')
+      rpinn_text_append(out, "\\t");
+    else
+      rpinn_text_append(out, "%c", *value);
+  }
+  rpinn_text_append(out, "\"");
+}
+
+static void write_number(RpinnText *out, double value) {
+  char number[RPINN_NUMBER_TEXT];
+  rpinn_number_format(value, number);
+  rpinn_text_append(out, "%s", number);
+}
+
+static void write_pair(RpinnText *out, const char *key, const char *value) {
+  rpinn_text_append(out, ", %s: ", key);
+  write_text(out, value);
+}
+
+static void write_constants(const RpinnProblem *problem, RpinnText *out) {
+  if (!problem->num_constants) return;
+  rpinn_text_append(out, "constants:\n");
+  for (size_t i = 0; i < problem->num_constants; i++) {
+    double value = NAN;
+    rpinn_expression_is_number(problem->pool, problem->constants[i].expression, &value);
+    rpinn_text_append(out, "  %s: ", problem->constants[i].name);
+    write_number(out, value);
+    rpinn_text_append(out, "\n");
+  }
+}
+
+static void write_interval(RpinnText *out, double low, double high) {
+  rpinn_text_append(out, "[");
+  write_number(out, low);
+  rpinn_text_append(out, ", ");
+  write_number(out, high);
+  rpinn_text_append(out, "]");
+}
+
+static void write_field(const RpinnProblem *problem, const RpinnField *field, RpinnText *out) {
+  const RpinnNetwork *network = &field->network;
+  rpinn_text_append(out, "  %s: {network: [", field->name);
+  for (size_t l = 1; l < network->num_layers; l++)
+    rpinn_text_append(out, "%s%zu", l > 1 ? ", " : "", network->width[l]);
+  rpinn_text_append(out, "], inputs: [");
+  for (size_t i = 0; i < network->num_inputs; i++)
+    rpinn_text_append(out, "%s%s", i ? ", " : "", problem->coordinates[network->input_coordinate[i]].name);
+  rpinn_text_append(out, "]");
+  if (field->scales_inputs) {
+    rpinn_text_append(out, ", scale_inputs: ");
+    write_interval(out, field->scaled_low, field->scaled_high);
+  }
+  if (field->scales_output) {
+    rpinn_text_append(out, ", scale_output: ");
+    write_interval(out, field->output_low, field->output_high);
+  }
+  rpinn_text_append(out, ", activation: %s, initialization: %s, trainable: %s}\n",
+                    rpinn_activation_names[network->activation],
+                    network->initialization == RPINN_GLOROT_NORMAL ? "glorot_normal" : "glorot_uniform",
+                    network->output_only ? "output" : "all");
+}
+
+static void write_unknown(const RpinnUnknown *unknown, RpinnText *out) {
+  rpinn_text_append(out, "  %s: {start: ", unknown->name);
+  write_number(out, unknown->start);
+  rpinn_text_append(
+      out, ", transform: %s, prior: {mean: ", unknown->transform == RPINN_TRANSFORM_LOG ? "log" : "none");
+  write_number(out, unknown->prior_mean);
+  rpinn_text_append(out, ", std: ");
+  write_number(out, unknown->prior_std);
+  rpinn_text_append(out, "}}\n");
+}
+
+static void write_counts(const RpinnProblem *problem, const size_t *counts, RpinnText *out) {
+  rpinn_text_append(out, "[");
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    rpinn_text_append(out, "%s%zu", i ? ", " : "", counts[i]);
+  rpinn_text_append(out, "]");
+}
+
+static void write_listed(const RpinnProblem *problem, const RpinnPointSpec *spec, RpinnText *out) {
+  rpinn_text_append(out, "points: [");
+  for (size_t p = 0; p < spec->num_listed; p++) {
+    rpinn_text_append(out, "%s[", p ? ", " : "");
+    for (size_t i = 0; i < problem->num_coordinates; i++) {
+      if (i) rpinn_text_append(out, ", ");
+      write_number(out, spec->listed[p * problem->num_coordinates + i]);
+    }
+    rpinn_text_append(out, "]");
+  }
+  rpinn_text_append(out, "]");
+}
+
+/* The inside of the braces. file replaces the name of a CSV file of points. */
+static void write_points(const RpinnProblem *problem, const RpinnPointSpec *spec, const char *file,
+                         RpinnText *out) {
+  if (spec->region == RPINN_REGION_BOUNDARY) rpinn_text_append(out, "boundary: all, ");
+  if (spec->region == RPINN_REGION_SIDE) {
+    const RpinnCoordinate *coordinate = &problem->coordinates[spec->side_coordinate];
+    rpinn_text_append(out, "side: %s=", coordinate->name);
+    write_number(out, spec->side_high ? coordinate->high : coordinate->low);
+    rpinn_text_append(out, ", ");
+  }
+  switch (spec->sampling) {
+  case RPINN_POINTS_GRID:
+    rpinn_text_append(out, "grid: ");
+    write_counts(problem, spec->counts, out);
+    break;
+  case RPINN_POINTS_LATIN_HYPERCUBE: rpinn_text_append(out, "latin_hypercube: %zu", spec->counts[0]); break;
+  case RPINN_POINTS_SOBOL: rpinn_text_append(out, "sobol: %zu", spec->counts[0]); break;
+  case RPINN_POINTS_UNIFORM: rpinn_text_append(out, "uniform: %zu", spec->counts[0]); break;
+  case RPINN_POINTS_LISTED: write_listed(problem, spec, out); break;
+  case RPINN_POINTS_CELLS:
+    if (spec->counts[0])
+      rpinn_text_append(out, "cells: %zu", spec->counts[0]);
+    else
+      rpinn_text_append(out, "cells: all");
+    break;
+  case RPINN_POINTS_SAME_AS: rpinn_text_append(out, "same_as: %s", problem->terms[spec->term].name); break;
+  case RPINN_POINTS_CSV:
+    rpinn_text_append(out, "csv: ");
+    write_text(out, file ? file : spec->file);
+    break;
+  case RPINN_POINTS_OF_DATA: break;
+  }
+}
+
+static void write_truth(const RpinnProblem *problem, const RpinnProblemFiles *files, RpinnText *out) {
+  const RpinnTruthSpec *truth = &problem->truth;
+  if (!truth->present) return;
+  rpinn_text_append(out, "truth:\n");
+  if (truth->file) {
+    rpinn_text_append(out, "  csv: ");
+    write_text(out, files->truth ? files->truth : truth->file);
+    rpinn_text_append(out, "\n");
+  }
+  if (truth->has_cells) {
+    rpinn_text_append(out, "  cells: ");
+    write_counts(problem, truth->cells, out);
+    rpinn_text_append(out, "\n");
+  }
+  for (size_t i = 0; i < truth->num_entries; i++) {
+    rpinn_text_append(out, "  %s: ", truth->entries[i].name);
+    write_text(out, truth->entries[i].text);
+    rpinn_text_append(out, "\n");
+  }
+}
+
+static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const RpinnProblemFiles *files,
+                       RpinnText *out) {
+  bool points_in_file =
+      files->data && (term->at.sampling == RPINN_POINTS_CSV || term->at.sampling == RPINN_POINTS_OF_DATA);
+  bool data_in_file = files->data && term->source == RPINN_DATA_CSV;
+  rpinn_text_append(out, "  %s: {expect: ", term->name);
+  write_text(out, term->expect.text);
+  if (!points_in_file && term->at.sampling != RPINN_POINTS_OF_DATA) {
+    rpinn_text_append(out, ", at: {");
+    write_points(problem, &term->at, NULL, out);
+    rpinn_text_append(out, "}");
+  }
+  if (!data_in_file && term->data.text) write_pair(out, "data", term->data.text);
+  if (term->has_noise) {
+    rpinn_text_append(out, ", noise: ");
+    write_number(out, term->noise);
+  }
+  if (term->has_weight) {
+    rpinn_text_append(out, ", weight: ");
+    write_number(out, term->weight);
+  }
+  if (term->perturb) rpinn_text_append(out, ", perturb: true");
+  if (term->is_test) rpinn_text_append(out, ", role: test");
+  rpinn_text_append(out, "}\n");
+}
+
+static void write_prior(const RpinnProblem *problem, RpinnText *out) {
+  rpinn_text_append(out, "prior: {epsilon: ");
+  write_number(out, problem->prior_epsilon);
+  if (problem->has_reference_term)
+    rpinn_text_append(out, ", reference_term: %s", problem->terms[problem->reference_term].name);
+  rpinn_text_append(out, "}\n");
+}
+
+static void write_predict(const RpinnProblem *problem, const RpinnProblemFiles *files, RpinnText *out) {
+  if (!problem->has_predict) return;
+  rpinn_text_append(out, "predict: {");
+  write_points(problem, &problem->predict_at, files->predict, out);
+  rpinn_text_append(out, ", quantities: [");
+  for (size_t i = 0; i < problem->num_predicted; i++)
+    rpinn_text_append(out, "%s%s", i ? ", " : "", problem->predicted[i].name);
+  rpinn_text_append(out, "]}\n");
+}
+
+RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
+                                const RpinnProblemFiles *files, RpinnText *out) {
+  rpinn_text_append(out, "name: ");
+  write_text(out, problem->name);
+  rpinn_text_append(out, "\n");
+  if (files->data) {
+    rpinn_text_append(out, "data: ");
+    write_text(out, files->data);
+    rpinn_text_append(out, "\n");
+  }
+  rpinn_text_append(out, "coordinates:\n");
+  for (size_t i = 0; i < problem->num_coordinates; i++) {
+    rpinn_text_append(out, "  %s: ", problem->coordinates[i].name);
+    write_interval(out, problem->coordinates[i].low, problem->coordinates[i].high);
+    rpinn_text_append(out, "\n");
+  }
+  write_constants(problem, out);
+  rpinn_text_append(out, "fields:\n");
+  for (size_t i = 0; i < problem->num_fields; i++) write_field(problem, &problem->fields[i], out);
+  if (problem->num_unknowns) rpinn_text_append(out, "unknowns:\n");
+  for (size_t i = 0; i < problem->num_unknowns; i++) write_unknown(&problem->unknowns[i], out);
+  if (problem->num_quantities) rpinn_text_append(out, "quantities:\n");
+  for (size_t i = 0; i < problem->num_quantities; i++) {
+    rpinn_text_append(out, "  %s: ", problem->quantities[i].name);
+    write_text(out, problem->quantities[i].text);
+    rpinn_text_append(out, "\n");
+  }
+  write_truth(problem, files, out);
+  rpinn_text_append(out, "terms:\n");
+  for (size_t i = 0; i < problem->num_terms; i++) write_term(problem, &problem->terms[i], files, out);
+  write_prior(problem, out);
+  write_predict(problem, files, out);
+  rpinn_text_append(out, "settings:\n");
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+    rpinn_text_append(out, "  %s: ", rpinn_setting_definition((RpinnSetting)i)->name);
+    write_text(out, problem->settings.values[i].text);
+    rpinn_text_append(out, "\n");
+  }
+  return out->failed ? rpinn_fail_memory(context) : RPINN_OK;
+}

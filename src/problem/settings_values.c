@@ -1,0 +1,126 @@
+/* The settings table at work. */
+#include "settings_values.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+static const RpinnSettingDefinition definitions[RPINN_NUM_SETTINGS] = {
+#define RPINN_SETTING_ROW(name, text, kind, initial, lowest, highest, choices, help)                         \
+  {text, RPINN_SETTING_##kind, initial, lowest, highest, choices, help},
+    RPINN_SETTING_LIST(RPINN_SETTING_ROW)
+#undef RPINN_SETTING_ROW
+};
+
+const RpinnSettingDefinition *rpinn_setting_definition(RpinnSetting setting) {
+  return (size_t)setting < RPINN_NUM_SETTINGS ? &definitions[setting] : NULL;
+}
+
+RpinnSetting rpinn_setting_find(const char *name) {
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
+    if (!strcmp(definitions[i].name, name)) return (RpinnSetting)i;
+  return RPINN_NUM_SETTINGS;
+}
+
+/* "auto" is a value exactly where it is the default. */
+static bool has_auto(RpinnSetting setting) {
+  return !strcmp(definitions[setting].initial, "auto");
+}
+
+static void describe_range(RpinnSetting setting, char *text, size_t size) {
+  const RpinnSettingDefinition *definition = &definitions[setting];
+  const char *also = has_auto(setting) ? " or auto" : "";
+  switch (definition->kind) {
+  case RPINN_SETTING_INTEGER:
+    snprintf(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest,
+             also);
+    break;
+  case RPINN_SETTING_REAL:
+    if (isinf(definition->highest))
+      snprintf(text, size, "a number above 0, inf included%s", also);
+    else if (definition->highest == 1)
+      snprintf(text, size, "a number above 0 and at most 1%s", also);
+    else
+      snprintf(text, size, "a number above 0%s", also);
+    break;
+  case RPINN_SETTING_CHOICE:
+    snprintf(text, size, "%s%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices,
+             has_auto(setting) ? "|auto" : "");
+    break;
+  case RPINN_SETTING_TEXT: snprintf(text, size, "a text"); break;
+  }
+}
+
+void rpinn_setting_describe(RpinnSetting setting, char *text, size_t size) {
+  char range[256];
+  describe_range(setting, range, sizeof range);
+  snprintf(text, size, "%s; default %s", range, definitions[setting].initial);
+}
+
+/* Position of text among "a|b|c"; -1 when it is none of them. */
+static int choice_position(const char *choices, const char *text) {
+  size_t length = strlen(text);
+  int position = 0;
+  for (const char *start = choices; *start; position++) {
+    size_t width = strcspn(start, "|");
+    if (width == length && !strncmp(start, text, width)) return position;
+    start += width + (start[width] == '|');
+  }
+  return -1;
+}
+
+static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
+                              RpinnPlace place) {
+  char range[256];
+  describe_range(setting, range, sizeof range);
+  return rpinn_fail_at(context, place, "%s is '%s'; expected %s", definitions[setting].name, text, range);
+}
+
+static bool parse_number(RpinnSetting setting, const char *text, double *number) {
+  const RpinnSettingDefinition *definition = &definitions[setting];
+  if (!rpinn_number_parse(text, number)) return false;
+  if (definition->kind == RPINN_SETTING_INTEGER && *number != floor(*number)) return false;
+  return *number >= definition->lowest && *number <= definition->highest;
+}
+
+RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,
+                               const char *text, RpinnPlace place) {
+  double number = NAN;
+  bool is_auto = has_auto(setting) && !strcmp(text, "auto");
+  char canonical[RPINN_SETTING_TEXT_SIZE];
+  if (strlen(text) >= sizeof canonical)
+    return rpinn_fail_at(context, place, "the value of %s has %zu characters; expected fewer than %d",
+                         definitions[setting].name, strlen(text), RPINN_SETTING_TEXT_SIZE);
+  snprintf(canonical, sizeof canonical, "%s", text);
+  switch (definitions[setting].kind) {
+  case RPINN_SETTING_INTEGER:
+  case RPINN_SETTING_REAL:
+    if (is_auto) break;
+    if (!parse_number(setting, text, &number)) return fail_value(context, setting, text, place);
+    if (definitions[setting].kind == RPINN_SETTING_INTEGER)
+      snprintf(canonical, sizeof canonical, "%.0f", number);
+    else
+      rpinn_number_format(number, canonical);
+    break;
+  case RPINN_SETTING_CHOICE:
+    if (is_auto) break;
+    number = choice_position(definitions[setting].choices, text);
+    if (number < 0) return fail_value(context, setting, text, place);
+    break;
+  case RPINN_SETTING_TEXT:
+    if (!*text) return fail_value(context, setting, text, place);
+    break;
+  }
+  settings->values[setting].number = number;
+  settings->values[setting].is_auto = is_auto;
+  memcpy(settings->values[setting].text, canonical, sizeof canonical);
+  return RPINN_OK;
+}
+
+void rpinn_settings_reset(RpinnSettingsValues *settings) {
+  RpinnContext unused = {0}; /* the defaults are valid: a test sets each of them */
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
+    rpinn_settings_set(&unused, settings, (RpinnSetting)i, definitions[i].initial, (RpinnPlace){0});
+}

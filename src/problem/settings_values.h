@@ -1,0 +1,23 @@
+/* The values of all settings. */
+#ifndef RPINN_PROBLEM_SETTINGS_VALUES_H
+#define RPINN_PROBLEM_SETTINGS_VALUES_H
+
+#include "context.h"
+#include "rpinn/settings.h"
+
+enum { RPINN_SETTING_TEXT_SIZE = 512 };
+
+typedef struct RpinnSettingsValues {
+  struct {
+    double number; /* INTEGER, REAL; CHOICE: position among the choices; NaN for auto */
+    bool is_auto;
+    char text[RPINN_SETTING_TEXT_SIZE]; /* canonical spelling */
+  } values[RPINN_NUM_SETTINGS];
+} RpinnSettingsValues;
+
+void rpinn_settings_reset(RpinnSettingsValues *settings);
+/* Parse and check one value; place is where it was written. */
+RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,
+                               const char *text, RpinnPlace place);
+
+#endif

@@ -1,0 +1,99 @@
+#include "run_folder.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static double steady_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* mkdir -p */
+static RpinnStatus make_folders(RpinnContext *context, const char *path) {
+  char part[RPINN_PATH_SIZE];
+  size_t length = strlen(path);
+  memcpy(part, path, length + 1);
+  for (size_t i = 1; i <= length; i++) {
+    if (part[i] != '/' && part[i] != '\0') continue;
+    char end = part[i];
+    part[i] = '\0';
+    struct stat info;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      return rpinn_fail_file(context, RPINN_ERROR_IO, "make", part);
+    if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode)) {
+      errno = ENOTDIR;
+      return rpinn_fail_file(context, RPINN_ERROR_INPUT, "use", part);
+    }
+    part[i] = end;
+  }
+  return RPINN_OK;
+}
+
+static void file_path(const RpinnRunFolder *folder, const char *name, const char *suffix,
+                      char path[RPINN_PATH_SIZE]) {
+  snprintf(path, RPINN_PATH_SIZE, "%s/%.40s%.10s", folder->path, name, suffix);
+}
+
+RpinnStatus rpinn_run_folder_create(RpinnContext *context, const char *path, RpinnRunFolder *folder) {
+  char file[RPINN_PATH_SIZE];
+  *folder = (RpinnRunFolder){.started = steady_seconds()};
+  if (!*path || strlen(path) >= sizeof folder->path)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the run directory needs a name of 1 to %zu characters",
+                      sizeof folder->path - 1);
+  memcpy(folder->path, path, strlen(path) + 1);
+  file_path(folder, "run.yaml", "", file);
+  if (access(file, F_OK) == 0) {
+    rpinn_fail(context, RPINN_ERROR_INPUT,
+               "this folder holds a run already; choose another with --out, or remove it");
+    snprintf(context->error.file, sizeof context->error.file, "%.500s", path);
+    return RPINN_ERROR_INPUT;
+  }
+  RPINN_TRY(make_folders(context, path));
+  file_path(folder, "run.log", "", file);
+  folder->log = fopen(file, "w");
+  return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);
+}
+
+void rpinn_run_folder_close(RpinnRunFolder *folder) {
+  if (folder->log) fclose(folder->log);
+  folder->log = NULL;
+}
+
+double rpinn_run_folder_seconds(const RpinnRunFolder *folder) {
+  return steady_seconds() - folder->started;
+}
+
+void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
+  if (!folder->log) return;
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(folder->log, "%10.3f  ", rpinn_run_folder_seconds(folder));
+  vfprintf(folder->log, format, arguments);
+  fputc('\n', folder->log);
+  fflush(folder->log);
+  va_end(arguments);
+}
+
+RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *folder, const char *name,
+                                   const RpinnText *text) {
+  char temporary[RPINN_PATH_SIZE], final[RPINN_PATH_SIZE];
+  if (text->failed) return rpinn_fail_memory(context);
+  file_path(folder, name, ".part", temporary);
+  file_path(folder, name, "", final);
+  FILE *file = fopen(temporary, "wb");
+  if (!file) return rpinn_fail_file(context, RPINN_ERROR_IO, "create", temporary);
+  bool good = fwrite(text->bytes ? text->bytes : "", 1, text->length, file) == text->length &&
+              fflush(file) == 0 && fsync(fileno(file)) == 0;
+  int reason = errno;
+  good = fclose(file) == 0 && good;
+  if (good && rename(temporary, final) == 0) return RPINN_OK;
+  if (!good) errno = reason;
+  RpinnStatus status = rpinn_fail_file(context, RPINN_ERROR_IO, "write", final);
+  remove(temporary);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* One minimisation as the settings ask for it: the part that MAP, ensembles and rPINN share. Knows targets,
+ * not problems. */
+#ifndef RPINN_SAMPLE_MINIMIZE_H
+#define RPINN_SAMPLE_MINIMIZE_H
+
+#include "context.h"
+#include "rpinn/optimize.h"
+
+typedef enum RpinnMinimizer {
+  RPINN_MINIMIZER_ADAM,
+  RPINN_MINIMIZER_LBFGS,
+  RPINN_MINIMIZER_LM
+} RpinnMinimizer;
+
+/* NaN and 0 leave an optimiser's own default. */
+typedef struct RpinnMinimizeOptions {
+  RpinnMinimizer minimizer;
+  size_t iterations;
+  RpinnAdamRule adam;
+  double gradient_tolerance; /* NaN: default */
+  double progress_tolerance; /* NaN: default */
+  size_t progress_window;    /* 0: default */
+  bool (*interrupted)(void *user);
+  void *user;
+} RpinnMinimizeOptions;
+
+/* An optimiser for the energy with offsets [M+N] or NULL, given as an objective (adam, lbfgs) and as least
+ * squares (lm): the one that is used is borrowed until the optimiser is destroyed. */
+RpinnStatus rpinn_minimize_create(RpinnContext *context, const RpinnMinimizeOptions *options,
+                                  const RpinnObjective *objective, const RpinnLeastSquares *squares,
+                                  const double *offsets, RpinnOptimizer **optimizer);
+
+/* Did it stop because there was nothing left to gain? */
+bool rpinn_stop_is_converged(RpinnStop stop);
+
+#endif

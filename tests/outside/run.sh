@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Install into an empty prefix, move it, and build main.c against it as a stranger would: once through find_package,
+# once through pkg-config. Usage: run.sh BUILD_DIRECTORY C_COMPILER VERSION
+set -euo pipefail
+build=$1 compiler=$2 version=$3
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+DESTDIR='' cmake --install "$build" --prefix "$work/first" > /dev/null
+mv "$work/first" "$work/prefix"
+libdir=$(dirname "$(find "$work/prefix" -name librpinn.so)")
+
+echo "through find_package:"
+cmake -S "$here" -B "$work/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DRPINN_WANTED="$version" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+cmake --build "$work/build" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+"$work/build/outside"
+
+echo "through pkg-config:"
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+[[ $(pkg-config --modversion rpinn) == "$version" ]]
+read -ra flags <<< "$(pkg-config --cflags --libs rpinn)"
+"$compiler" "$here/main.c" "${flags[@]}" -o "$work/outside"
+LD_LIBRARY_PATH=$libdir "$work/outside"
+
+if [[ -e $work/prefix/bin/rpinn ]]; then
+  echo "the installed command line:"
+  "$work/prefix/bin/rpinn" list
+fi
+
+echo "soname:"
+readelf -d "$libdir/librpinn.so" | grep -F "[librpinn.so.${version%%.*}]"
