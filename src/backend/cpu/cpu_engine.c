@@ -11,6 +11,7 @@
 #include "blas.h"
 #include "cpu_backend.h"
 #include "cpu_work.h"
+#include "denormals.h"
 
 typedef struct CpuEngine {
   RpinnBackend base;
@@ -272,6 +273,7 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
   CpuEngine *engine = (CpuEngine *)backend;
   const RpinnEnergyModel *model = backend->model;
   size_t N = model->num_parameters;
+  DenormalMode mode = denormals_off();
   for (size_t k = 0; k < batch->num_members; k++) {
     size_t member = batch->members ? batch->members[k] : k;
     const double *offsets = rpinn_batch_offsets(batch, model, k);
@@ -292,6 +294,7 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
     to_double(N, engine->m, m);
     to_double(N, engine->v, v);
   }
+  denormals_restore(mode);
   return RPINN_OK;
 }
 

@@ -179,7 +179,7 @@ RPINN_INLINE OutputBars output_bars_at(const JetCall *call, Spot at) {
   const RealBits row = call->rows[at.tile];
   return (OutputBars){.point = at.point + (size_t)row,
                       .index = bits_load(call->rows + at.tile) - bits_fill(row),
-                      .weights = vector_load(call->output_weights + at.tile),
+                      .weights = load_lanes(call->output_weights + at.tile, at.count),
                       .sum = vector_load(call->output_weight_sums + at.tile)};
 }
 

@@ -13,8 +13,8 @@
  * width alone.
  *
  * Bits. Each element gets the same result on every instruction set, under every compiler and at every
- * address. Arrays need no alignment (64 bytes are faster) and no padding: nothing is read or written beyond
- * them. */
+ * address. Arrays need no alignment (64 bytes are faster). Only tiles are padded, by their definition:
+ * elsewhere nothing is read or written beyond an array, but for output_bars in last_reverse. */
 #ifndef RPINN_BACKEND_CPU_POINTWISE_H
 #define RPINN_BACKEND_CPU_POINTWISE_H
 
@@ -44,10 +44,9 @@ typedef struct RpinnJetRun {
 /* The inputs of a network as its first layer sees them: z = sum_d x_d w_d + b, z_d = w_d, all z_L = 0. */
 typedef struct RpinnJetInputs {
   size_t num_inputs;
-  const Real *const
-      *coordinates; /* [num_inputs] arrays [num_elements]: x_d of the point, repeated for each unit */
-  const Real *const *weights;   /* [num_inputs] tiles */
-  const size_t *input_of_first; /* [num_first] */
+  const Real *const *coordinates; /* [num_inputs] flat arrays: x_d of the point, repeated for each unit */
+  const Real *const *weights;     /* [num_inputs] tiles */
+  const size_t *input_of_first;   /* [num_first] */
 } RpinnJetInputs;
 
 typedef struct RpinnAdamStep {
@@ -89,13 +88,12 @@ typedef struct RpinnPointwise {
                          const Real *output_bars, Real *bars, Real *weight_sums);
 
   /* With the gradient g = gradient + prior_scale theta - prior_shift:
-   * m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  theta -= rate m / (root_scale sqrt(v) +
-   * epsilon). */
+   *   m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;
+   *   theta -= rate m / (root_scale sqrt(v) + epsilon). */
   void (*adam_update)(size_t count, const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
                       const Real *prior_shift, Real *theta, Real *m, Real *v);
 
-  /* A tile from the values of the units; and values[u] = the sum of the tile's elements of unit u, in order.
-   */
+  /* A tile from the values of the units; and back, values[u] = the sum of the tile's elements of unit u. */
   void (*tile_fill)(size_t width, size_t tile_length, const Real *values, Real *tile);
   void (*tile_fold)(size_t width, size_t tile_length, const Real *tile, Real *values);
 } RpinnPointwise;
