@@ -276,7 +276,8 @@ typedef struct Tally {
 static void keep(double *worst, double found, double expected, double size, const char *what,
                  const char *text) {
   double error = fabs(found - expected) / fmax(size, fabs(expected));
-  check_true(error <= 1e-11, "%s of %s is %.17g, expected %.17g (size %g)", what, text, found, expected, size);
+  check_true(error <= 1e-11, "%s of %s is %.17g, expected %.17g (size %g)", what, text, found, expected,
+             size);
   if (error > *worst) *worst = error;
 }
 
