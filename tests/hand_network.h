@@ -52,9 +52,10 @@ static inline Hyper hand_activation(RpinnActivation activation, Hyper z) {
   return one;
 }
 
-/* u with derivatives in coordinates i and j. parameters: all layers, frozen ones included. */
-static inline Hyper hand_network(const RpinnNetwork *network, const double *parameters, const double *x,
-                                 size_t i, size_t j) {
+/* u with derivatives in a and b: coordinates i and j, or parameter `seed` in place of a (i then names no
+ * coordinate). parameters: all layers, frozen ones included. */
+static inline Hyper hand_network_seeded(const RpinnNetwork *network, const double *parameters, size_t seed,
+                                        const double *x, size_t i, size_t j) {
   enum { WIDEST = 64 };
   Hyper a[WIDEST], z[WIDEST];
   for (size_t k = 0; k < network->num_inputs; k++) {
@@ -63,21 +64,28 @@ static inline Hyper hand_network(const RpinnNetwork *network, const double *para
     a[k] = (Hyper){scale * x[coordinate] + network->input_shift[k], coordinate == i ? scale : 0,
                    coordinate == j ? scale : 0, 0};
   }
-  size_t num_in = network->num_inputs;
+  size_t num_in = network->num_inputs, start = 0;
   for (size_t layer = 1; layer <= network->num_layers; layer++) {
-    size_t num_out = network->width[layer];
+    size_t num_out = network->width[layer], bias = start + num_out * num_in;
     check_true(num_out <= WIDEST, "a network wider than %d", WIDEST);
     for (size_t o = 0; o < num_out; o++) {
-      z[o] = hyper(parameters[num_out * num_in + o]);
-      for (size_t k = 0; k < num_in; k++)
-        z[o] = hyper_plus(z[o], hyper_times(hyper(parameters[o * num_in + k]), a[k]));
+      z[o] = (Hyper){parameters[bias + o], bias + o == seed, 0, 0};
+      for (size_t k = 0; k < num_in; k++) {
+        size_t at = start + o * num_in + k;
+        z[o] = hyper_plus(z[o], hyper_times((Hyper){parameters[at], at == seed, 0, 0}, a[k]));
+      }
     }
-    parameters += num_out * (num_in + 1);
+    start = bias + num_out;
     num_in = num_out;
     for (size_t o = 0; o < num_out; o++)
       a[o] = layer < network->num_layers ? hand_activation(network->activation, z[o]) : z[o];
   }
   return hyper_plus(hyper(network->output_shift), hyper_times(hyper(network->output_factor), a[0]));
+}
+
+static inline Hyper hand_network(const RpinnNetwork *network, const double *parameters, const double *x,
+                                 size_t i, size_t j) {
+  return hand_network_seeded(network, parameters, SIZE_MAX, x, i, j);
 }
 
 #endif
