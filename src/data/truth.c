@@ -6,8 +6,12 @@
 
 /* ---- from the file ---- */
 
+/* Coordinates stay coordinates although the table has columns for them: what is an expression of coordinates
+ * alone is known everywhere and has derivatives. */
 static bool column_name(void *user, const char *name, RpinnExpression *expression) {
   const RpinnTruth *truth = user;
+  for (size_t i = 0; i < truth->problem->num_coordinates; i++)
+    if (!strcmp(truth->problem->coordinates[i].name, name)) return false;
   int column = truth->table ? rpinn_csv_column(truth->table, name) : -1;
   if (column < 0) return false;
   *expression = rpinn_expression_channel(truth->problem->pool, (size_t)column);

@@ -67,7 +67,9 @@ static void print_node(Printer *printer, RpinnExpression expression, int least_b
     print_leaf(printer, node);
   } else if (node->operation == RPINN_OPERATION_NEGATE) {
     rpinn_text_append(printer->text, "-");
-    print_node(printer, node->a, PRODUCT, depth + 1); /* -a*b is (-a)*b: the same number */
+    /* -a*b is (-a)*b: the same number. Not so in an exponent, where x^-a*b is (x^-a)*b. */
+    bool exponent = !parenthesis && least_binding > PRODUCT;
+    print_node(printer, node->a, exponent ? SIGNED : PRODUCT, depth + 1);
   } else if (isalpha((unsigned char)symbol[0])) {
     rpinn_text_append(printer->text, "%s(", symbol);
     print_node(printer, node->a, SUM, depth + 1);

@@ -102,7 +102,13 @@ static RpinnExpression replace_listed(void *user, RpinnExpression leaf) {
   return leaf;
 }
 
-/* The derivatives of one order of one field that occur in the expression. */
+/* Derivatives by x come before those by y, whatever was parsed first: what a term compiles to must not depend
+ * on the rest of the file. */
+static bool comes_before(const RpinnNode *a, const RpinnNode *b) {
+  return memcmp(a->orders, b->orders, sizeof a->orders) > 0;
+}
+
+/* The derivatives of one order of one field that occur in the expression, in that order. */
 static RpinnStatus find_leaves(Compiler *compiler, RpinnExpression expression, uint32_t field, unsigned order,
                                RpinnExpression leaves[MAX_LEAVES], size_t *count) {
   uint8_t *used = rpinn_expression_reachable(compiler->pool, expression);
@@ -110,9 +116,13 @@ static RpinnStatus find_leaves(Compiler *compiler, RpinnExpression expression, u
   *count = 0;
   for (size_t i = 0; i <= expression; i++) {
     const RpinnNode *node = &compiler->pool->nodes[i];
-    if (used[i] && node->operation == RPINN_OPERATION_FIELD && node->index == field &&
-        total_order(node) == order)
-      leaves[(*count)++] = (RpinnExpression)i;
+    if (!used[i] || node->operation != RPINN_OPERATION_FIELD || node->index != field ||
+        total_order(node) != order)
+      continue;
+    size_t at = (*count)++;
+    for (; at > 0 && comes_before(node, &compiler->pool->nodes[leaves[at - 1]]); at--)
+      leaves[at] = leaves[at - 1];
+    leaves[at] = (RpinnExpression)i;
   }
   free(used);
   return RPINN_OK;
@@ -145,25 +155,29 @@ static RpinnStatus find_dependence(Compiler *compiler, RpinnExpression expressio
   return status;
 }
 
-/* Replace R by R|_{s=0} + first * g * (sum_k c_k/c_first s_k) for the members of one group. */
+/* Replace R by R|_{s=0} + c g (sum_k c_k/c s_k) for the members of one group. c is the smallest of the c_k,
+ * so that whole coefficients stay whole. */
 static RpinnStatus merge_group(Compiler *compiler, uint32_t field, unsigned order,
                                const RpinnExpression *leaves, const double *coefficients, size_t count,
                                RpinnExpression core, RpinnExpression *expression) {
   RpinnExpressionPool *pool = compiler->pool;
   RpinnChannel channel = {.order = order};
   Replacement zeros = {.count = count};
+  double smallest = coefficients[0];
+  for (size_t k = 1; k < count; k++)
+    if (fabs(coefficients[k]) < fabs(smallest)) smallest = coefficients[k];
   for (size_t k = 0; k < count; k++) {
     RpinnChannel part = channel_of_orders(pool->nodes[leaves[k]].orders);
     for (size_t p = 0; p < RPINN_MAX_PAIRS; p++)
-      channel.coefficient[p] += part.coefficient[p] * (coefficients[k] / coefficients[0]);
+      channel.coefficient[p] += part.coefficient[p] * (coefficients[k] / smallest);
     zeros.leaves[k] = leaves[k];
     zeros.image[k] = rpinn_expression_number(pool, 0);
   }
   RpinnExpression leaf;
   RPINN_TRY(channel_leaf(compiler, field, &channel, &leaf));
   RpinnExpression rest = rpinn_expression_substitute(pool, *expression, replace_listed, &zeros);
-  RpinnExpression factor = rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY,
-                                                  rpinn_expression_number(pool, coefficients[0]), core);
+  RpinnExpression factor =
+      rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, rpinn_expression_number(pool, smallest), core);
   RpinnExpression merged = rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, factor, leaf);
   *expression = rpinn_expression_apply(pool, RPINN_OPERATION_ADD, merged, rest);
   return rpinn_expression_pool_status(compiler->context, pool);

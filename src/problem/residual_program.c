@@ -50,7 +50,7 @@ static double slope_b(RpinnOperation operation, double r, double a, double b) {
   case RPINN_OPERATION_SUBTRACT: return -1;
   case RPINN_OPERATION_MULTIPLY: return a;
   case RPINN_OPERATION_DIVIDE: return -r / b;
-  case RPINN_OPERATION_POWER: return r * log(a);
+  case RPINN_OPERATION_POWER: return r == 0 ? 0 : r * log(a); /* 0^b stays 0 near every b > 0 */
   case RPINN_OPERATION_MIN: return a < b ? 0 : 1;
   case RPINN_OPERATION_MAX: return a < b ? 1 : 0;
   default: return 0;

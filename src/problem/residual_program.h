@@ -20,7 +20,7 @@
  *   ADD SUBTRACT a + b, a - b       w                               w, -w
  *   MULTIPLY     a b                w b                             w a
  *   DIVIDE       a / b              w / b                           -w r / b
- *   POWER        a ^ b              w b a^(b-1)                     w r log a
+ *   POWER        a ^ b              w b a^(b-1)                     w r log a (0 where r = 0)
  *   MIN MAX      a < b ? a : b …    w where a is taken              w where b is taken */
 #ifndef RPINN_PROBLEM_RESIDUAL_PROGRAM_H
 #define RPINN_PROBLEM_RESIDUAL_PROGRAM_H
