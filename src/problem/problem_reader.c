@@ -5,7 +5,7 @@
 
 RpinnPlace rpinn_reader_text_place(const RpinnYaml *node) {
   RpinnPlace place = node->place;
-  if (place.column) place.column += node->text_column_shift;
+  place.column = node->verbatim ? place.column + node->text_column_shift : 0;
   return place;
 }
 
