@@ -20,12 +20,22 @@ static RpinnStatus read_grid(RpinnReader *reader, const RpinnYaml *node, const c
         reader->context, node->place,
         "%s has a grid of %zu counts; expected one number, or a list with one per coordinate (%zu)", what,
         node->count, num_axes);
-  double total = 1;
   for (size_t i = 0; i < num_axes; i++) {
     const RpinnYaml *count = node->kind == RPINN_YAML_SEQUENCE ? node->items[i] : node;
     RPINN_TRY(rpinn_reader_count(reader, count, "the grid count", 1, RPINN_MAX_POINTS, &points->counts[i]));
     bool fixed = points->region == RPINN_REGION_SIDE && points->side_coordinate == i;
-    if (!fixed) total *= (double)points->counts[i];
+    if (fixed && node->kind == RPINN_YAML_SEQUENCE && points->counts[i] != 1)
+      return rpinn_fail_at(reader->context, count->place,
+                           "a grid of %zu in %s on a side where %s is fixed; expected 1", points->counts[i],
+                           reader->problem->coordinates[i].name, reader->problem->coordinates[i].name);
+    if (fixed) points->counts[i] = 1;
+  }
+  double total = 0; /* of the box, or of the two sides of each coordinate */
+  for (size_t side = 0; side < (points->region == RPINN_REGION_BOUNDARY ? num_axes : 1); side++) {
+    double part = points->region == RPINN_REGION_BOUNDARY ? 2 : 1;
+    for (size_t i = 0; i < num_axes; i++)
+      if (points->region != RPINN_REGION_BOUNDARY || i != side) part *= (double)points->counts[i];
+    total += part;
   }
   if (total > RPINN_MAX_POINTS)
     return rpinn_fail_at(reader->context, node->place, "%s has a grid of %.4g points; expected at most %d",

@@ -87,6 +87,7 @@ static RpinnStatus resolve(void *user, const char *name, RpinnPlace place, Rpinn
   if (scope->kinds & RPINN_NAMES_CONSTANTS) {
     RpinnNamedExpression *constant = find_named(problem->constants, problem->num_constants, name);
     if (constant) {
+      constant->num_uses++;
       RPINN_TRY(resolve_named(scope, constant, RPINN_NAMES_CONSTANTS, "constant", place));
       *expression = constant->expression;
       return RPINN_OK;
@@ -111,6 +112,7 @@ static RpinnStatus resolve(void *user, const char *name, RpinnPlace place, Rpinn
       }
     RpinnNamedExpression *quantity = find_named(problem->quantities, problem->num_quantities, name);
     if (quantity) {
+      quantity->num_uses++;
       RPINN_TRY(resolve_named(scope, quantity, RPINN_NAMES_ALL, "quantity", place));
       *expression = quantity->expression;
       return RPINN_OK;

@@ -29,8 +29,11 @@ RpinnStatus rpinn_reader_text(RpinnReader *reader, const RpinnYaml *node, const 
 
 RpinnStatus rpinn_reader_fail_unknown(RpinnReader *reader, RpinnPlace place, const char *kind,
                                       const char *name, const char *const *known, size_t num_known) {
+  enum { MAX_LISTED = 40 }; /* a longer list would push the suggestion out of the message */
   RpinnText list = {0};
-  for (size_t i = 0; i < num_known; i++) rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
+  for (size_t i = 0; i < num_known && i < MAX_LISTED; i++)
+    rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
+  if (num_known > MAX_LISTED) rpinn_text_append(&list, ", …");
   const char *near = rpinn_nearest_name(name, known, num_known);
   RpinnStatus status = rpinn_fail_at(reader->context, place, "unknown %s '%s'; expected %s%s%s%s%s", kind,
                                      name, num_known > 1 ? "one of " : "", list.bytes ? list.bytes : "none",

@@ -216,7 +216,8 @@ static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const
     rpinn_text_append(out, ", weight: ");
     write_number(out, term->weight);
   }
-  if (term->perturb) rpinn_text_append(out, ", perturb: true");
+  if (term->perturb != (term->source == RPINN_DATA_TRUTH))
+    rpinn_text_append(out, ", perturb: %s", term->perturb ? "true" : "false");
   if (term->is_test) rpinn_text_append(out, ", role: test");
   rpinn_text_append(out, "}\n");
 }
