@@ -168,6 +168,9 @@ static RpinnStatus read_header(const Reader *reader, RpinnArena *arena, RpinnCsv
     if (!table->names[i][0])
       return rpinn_fail_at(reader->context, (RpinnPlace){reader->file, line->number, columns[i]},
                            "found an empty name for column %zu, expected a name", i + 1);
+  if (table->num_columns == 1 && strpbrk(table->names[0], ";\t"))
+    return rpinn_fail_at(reader->context, table->header,
+                         "found one column '%.60s', expected commas between the columns", table->names[0]);
   RpinnRepeat repeat;
   RPINN_TRY(rpinn_names_find_repeat(reader->context, table->names, table->num_columns, &repeat));
   if (!repeat.found) return RPINN_OK;

@@ -220,7 +220,8 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
 static RpinnStatus fail_no_truth(Builder *builder, const RpinnTerm *term) {
   return rpinn_fail_at(
       builder->context, term->data.place,
-      "the truth of '%s' is not known; expected an entry in truth:, or measurements with --data",
+      "the truth of '%s' is not known; expected an entry or a column for it in truth:, or measurements with "
+      "--data",
       term->expect.text);
 }
 

@@ -78,11 +78,11 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
       *sigma = reference;
     else
       *sigma = sigmas->prior * sqrt((double)data->terms[t].points.count / sigmas->weights[t]);
-    if (!term->is_test && !(*sigma > 0 && isfinite(1 / *sigma)))
+    if (!term->is_test && !(*sigma > 0 && isfinite(*sigma) && isfinite(1 / *sigma)))
       return rpinn_fail_at(context, term->weight_place,
-                           "the standard deviation of term '%s' comes out as %g; expected weights "
-                           "and noise levels of a sane size",
-                           term->name, *sigma);
+                           "the standard deviation of term '%s' is not a positive number; expected weights "
+                           "and noise levels whose squares are neither 0 nor infinite",
+                           term->name);
   }
   if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto)
     sigmas->prior = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;

@@ -102,7 +102,8 @@ static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
   digits[end - start] = '\0';
   double value = strtod(digits, NULL);
   if (!isfinite(value))
-    return rpinn_fail_at(parser->context, place_of(parser, start), "%s is too large for a number", digits);
+    return rpinn_fail_at(parser->context, place_of(parser, start),
+                         "%s is too large for a number; expected at most 1.79e308", digits);
   if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
     return rpinn_fail_at(parser->context, place_of(parser, end),
                          "found '%c' after the number %s; expected an operator such as *", *end, digits);
@@ -142,7 +143,7 @@ static RpinnStatus parse_derivative(Parser *parser, const char *start, RpinnExpr
     RPINN_TRY(parser->scope->resolve(parser->scope->user, name, place_of(parser, at), &variable));
     if (parser->pool->nodes[variable].operation != RPINN_OPERATION_COORDINATE)
       return rpinn_fail_at(parser->context, place_of(parser, at),
-                           "'%s' is not a coordinate; d(…) differentiates by coordinates", name);
+                           "'%s' is not a coordinate; expected one to differentiate by", name);
     *result = rpinn_expression_derive(parser->pool, *result, parser->pool->nodes[variable].index);
     RPINN_TRY(pool_status(parser, at));
   } while (accept(parser, ','));
@@ -150,6 +151,10 @@ static RpinnStatus parse_derivative(Parser *parser, const char *start, RpinnExpr
 }
 
 static RpinnStatus fail_unknown_function(Parser *parser, const char *name, const char *at) {
+  RpinnExpression unused;
+  if (parser->scope->resolve(parser->scope->user, name, place_of(parser, at), &unused) == RPINN_OK)
+    return rpinn_fail_at(parser->context, place_of(parser, at),
+                         "'%s' is not a function; expected an operator such as * between it and '('", name);
   const char *known[NUM_FUNCTIONS + 1];
   for (size_t i = 0; i < NUM_FUNCTIONS; i++) known[i] = rpinn_operation_text(functions[i]);
   known[NUM_FUNCTIONS] = "d";
@@ -214,10 +219,12 @@ static RpinnStatus parse_power(Parser *parser, RpinnExpression *result) {
 static RpinnStatus enter(Parser *parser) {
   if (++parser->depth > RPINN_MAX_NESTING)
     return rpinn_fail_at(parser->context, place_of(parser, parser->next),
-                         "expression nested deeper than %d levels", RPINN_MAX_NESTING);
+                         "expression nested deeper than %d levels; expected a flatter one",
+                         RPINN_MAX_NESTING);
   if (parser->depth + parser->scope->nesting > RPINN_MAX_TOTAL_NESTING)
     return rpinn_fail_at(parser->context, place_of(parser, parser->next),
-                         "quantities nested deeper than %d levels in all", RPINN_MAX_TOTAL_NESTING);
+                         "quantities nested deeper than %d levels in all; expected flatter ones",
+                         RPINN_MAX_TOTAL_NESTING);
   return RPINN_OK;
 }
 

@@ -498,8 +498,8 @@ static RpinnStatus read_truth_cells(RpinnReader *reader, const RpinnYaml *node) 
   RpinnProblem *problem = reader->problem;
   if (node->kind != RPINN_YAML_SEQUENCE || node->count != problem->num_coordinates)
     return rpinn_fail_at(reader->context, node->place,
-                         "cells of the truth is not a list of %zu counts; expected one per coordinate",
-                         problem->num_coordinates);
+                         "cells of the truth is not a list with %zu count%s; expected one per coordinate",
+                         problem->num_coordinates, problem->num_coordinates > 1 ? "s" : "");
   double total = 1;
   for (size_t i = 0; i < node->count; i++) {
     RPINN_TRY(rpinn_reader_count(reader, node->items[i], "the number of cells", 1, RPINN_MAX_POINTS,

@@ -11,16 +11,16 @@ RpinnPlace rpinn_reader_text_place(const RpinnYaml *node) {
 
 RpinnStatus rpinn_reader_mapping(RpinnReader *reader, const RpinnYaml *node, const char *what) {
   if (node->kind == RPINN_YAML_MAPPING) return RPINN_OK;
+  bool empty = node->kind == RPINN_YAML_SCALAR && !node->text[0];
   return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a mapping such as {key: value}",
-                       what, rpinn_yaml_kind_name(node->kind));
+                       what, empty ? "empty" : rpinn_yaml_kind_name(node->kind));
 }
 
 RpinnStatus rpinn_reader_text(RpinnReader *reader, const RpinnYaml *node, const char *what,
                               const char **text) {
   if (node->kind != RPINN_YAML_SCALAR)
-    return rpinn_fail_at(reader->context, node->place,
-                         "%s is %s; expected a value (an expression with commas needs quotes inside braces)",
-                         what, rpinn_yaml_kind_name(node->kind));
+    return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a single value", what,
+                         rpinn_yaml_kind_name(node->kind));
   if (!node->text[0])
     return rpinn_fail_at(reader->context, node->place, "%s is empty; expected a value", what);
   *text = node->text;
@@ -36,7 +36,8 @@ RpinnStatus rpinn_reader_fail_unknown(RpinnReader *reader, RpinnPlace place, con
   if (num_known > MAX_LISTED) rpinn_text_append(&list, ", …");
   const char *near = rpinn_nearest_name(name, known, num_known);
   RpinnStatus status = rpinn_fail_at(reader->context, place, "unknown %s '%s'; expected %s%s%s%s%s", kind,
-                                     name, num_known > 1 ? "one of " : "", list.bytes ? list.bytes : "none",
+                                     name, num_known > 1 ? "one of " : "",
+                                     list.bytes ? list.bytes : "none: there are none in this problem",
                                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   rpinn_text_free(&list);
   return status;
@@ -50,6 +51,11 @@ RpinnStatus rpinn_reader_keys(RpinnReader *reader, const RpinnYaml *mapping, con
     bool known = false;
     for (size_t k = 0; k < num_allowed; k++) known |= !strcmp(key, allowed[k]);
     if (known) continue;
+    if (strpbrk(key, "()"))
+      return rpinn_fail_at(reader->context, mapping->keys[i]->place,
+                           "'%s' in %s looks like a piece of an expression; expected quotes around an "
+                           "expression with commas inside braces",
+                           key, what);
     RpinnText kind = {0};
     rpinn_text_append(&kind, "key in %s:", what);
     RpinnStatus status = rpinn_reader_fail_unknown(

@@ -53,7 +53,7 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
   case RPINN_SETTING_CHOICE:
     snprintf(text, size, "%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices);
     break;
-  case RPINN_SETTING_TEXT: snprintf(text, size, "%s", definition->choices); break;
+  case RPINN_SETTING_TEXT: snprintf(text, size, "one of %s", definition->choices); break;
   }
 }
 
