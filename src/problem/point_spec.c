@@ -30,17 +30,24 @@ static RpinnStatus read_grid(RpinnReader *reader, const RpinnYaml *node, const c
                            reader->problem->coordinates[i].name, reader->problem->coordinates[i].name);
     if (fixed) points->counts[i] = 1;
   }
-  double total = 0; /* of the box, or of the two sides of each coordinate */
-  for (size_t side = 0; side < (points->region == RPINN_REGION_BOUNDARY ? num_axes : 1); side++) {
-    double part = points->region == RPINN_REGION_BOUNDARY ? 2 : 1;
-    for (size_t i = 0; i < num_axes; i++)
-      if (points->region != RPINN_REGION_BOUNDARY || i != side) part *= (double)points->counts[i];
+  return RPINN_OK;
+}
+
+/* Points of the box or of one side, or of the two sides of each coordinate. */
+static RpinnStatus check_total(RpinnReader *reader, const char *what, const RpinnPointSpec *points) {
+  size_t num_axes = reader->problem->num_coordinates;
+  bool boundary = points->region == RPINN_REGION_BOUNDARY;
+  double total = 0;
+  for (size_t side = 0; side < (boundary ? num_axes : 1); side++) {
+    double part = boundary ? 2 : 1;
+    for (size_t i = 0; i < num_axes && points->sampling == RPINN_POINTS_GRID; i++)
+      if (!boundary || i != side) part *= (double)points->counts[i];
+    if (points->sampling != RPINN_POINTS_GRID) part *= (double)points->counts[0];
     total += part;
   }
-  if (total > RPINN_MAX_POINTS)
-    return rpinn_fail_at(reader->context, node->place, "%s has a grid of %.4g points; expected at most %d",
-                         what, total, RPINN_MAX_POINTS);
-  return RPINN_OK;
+  if (total <= RPINN_MAX_POINTS) return RPINN_OK;
+  return rpinn_fail_at(reader->context, points->place, "%s has %.4g points; expected at most %d", what, total,
+                       RPINN_MAX_POINTS);
 }
 
 /* "x1=0": one end of one coordinate. */
@@ -239,5 +246,5 @@ RpinnStatus rpinn_reader_points(RpinnReader *reader, const RpinnYaml *node, cons
         "points, cells, same_as, csv, boundary",
         what);
   }
-  return RPINN_OK;
+  return check_total(reader, what, points);
 }
