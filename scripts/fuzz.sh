@@ -32,8 +32,10 @@ fuzz_one() { # PROGRAM LOG
   mkdir -p "$found"
   seeds=("tests/fuzz/corpus/${name#fuzz_}")
   if [[ $name == fuzz_problem ]]; then
-    seeds+=(problems)
-    if [[ -d tests/bad ]]; then seeds+=(tests/bad); fi
+    mkdir -p "$work/mistakes"
+    cp tests/bad/*.yaml "$work/mistakes"
+    rm -f "$work/mistakes/expression_too_large.yaml" # takes a second to refuse
+    seeds+=(problems "$work/mistakes")
   fi
   if [[ -f tests/fuzz/$name.dict ]]; then options+=("-dict=tests/fuzz/$name.dict"); fi
   options+=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1
