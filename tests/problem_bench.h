@@ -33,8 +33,12 @@ static inline ProblemBench bench_parse(const char *text, const RpinnProblemOptio
   return bench;
 }
 
-/* … with its posterior; data that are missing count as zeros. */
+/* … with its posterior on the oracle; data that are missing count as zeros. */
 static inline void bench_build(ProblemBench *bench) {
+  bench_require(bench,
+                rpinn_settings_set(bench->context, &bench->problem->settings, RPINN_SETTING_BACKEND, "plain",
+                                   (RpinnPlace){0}),
+                "backend");
   bench_require(bench, rpinn_posterior_create(bench->context, bench->problem, false, &bench->posterior),
                 rpinn_problem_name(bench->problem));
 }

@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /* X(enumerator, name, kind, default, lowest, highest, choices, help)
- * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT. A default "auto" stands for a value
- * that the problem decides; it may be written too. */
+ * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT (a path, or one of choices). A default
+ * "auto" stands for a value that the problem decides; it may be written too. */
 #define RPINN_SETTING_LIST(X)                                                                                \
   X(METHOD, "method", CHOICE, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")           \
   X(SAMPLES, "samples", INTEGER, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")        \
@@ -38,8 +38,7 @@ extern "C" {
     "how weights and noise become variances: see docs/problem-files.md")                                     \
   X(PRIOR_SCALE, "prior_scale", REAL, "auto", 1e-300, INFINITY, "",                                          \
     "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
-  X(START, "start", TEXT, "glorot", 0, 0, "",                                                                \
-    "starting point: glorot, prior, map, zero, or a run directory")                                          \
+  X(START, "start", TEXT, "glorot", 0, 0, "glorot|prior|map|zero|a run directory", "starting point")         \
   X(BACKEND, "backend", CHOICE, "cpu", 0, 0, "cpu|plain",                                                    \
     "what computes energies: cpu is fast, plain the oracle")                                                 \
   X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
@@ -65,7 +64,7 @@ typedef struct RpinnSettingDefinition {
   RpinnSettingKind kind;
   const char *initial;    /* the default, as one would write it */
   double lowest, highest; /* INTEGER and REAL */
-  const char *choices;    /* CHOICE: "a|b|c" */
+  const char *choices;    /* CHOICE and TEXT: "a|b|c" */
   const char *help;
 } RpinnSettingDefinition;
 

@@ -67,7 +67,7 @@ RPINN_API void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log
 RPINN_API void rpinn_error_format(const RpinnError *error, char *text, size_t size);
 
 /* The name nearest to `typo` among `count` names (edits of one letter and swaps of two neighbours count one),
- * or NULL when none is near. */
+ * or else the only one that it abbreviates; NULL when none is near. */
 RPINN_API const char *rpinn_nearest_name(const char *typo, const char *const *names, size_t count);
 
 #ifdef __cplusplus

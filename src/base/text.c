@@ -105,5 +105,11 @@ const char *rpinn_nearest_name(const char *typo, const char *const *names, size_
       nearest = names[i];
     }
   }
+  /* Otherwise the one name that continues what was written: "reference" for "reference_term". */
+  size_t num_longer = 0;
+  for (size_t i = 0; !nearest && length >= 3 && i < count; i++)
+    num_longer += strncmp(names[i], typo, length) == 0;
+  for (size_t i = 0; num_longer == 1 && i < count; i++)
+    if (strncmp(names[i], typo, length) == 0) return names[i];
   return nearest;
 }

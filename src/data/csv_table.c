@@ -163,10 +163,14 @@ static RpinnStatus read_header(const Reader *reader, RpinnArena *arena, RpinnCsv
   size_t *columns = RPINN_ARENA_NEW(arena, size_t, table->num_columns);
   if (!table->names || !columns) return rpinn_fail_memory(reader->context);
   RPINN_TRY(store_line(reader, line, table->names, columns, store));
+  table->name_columns = columns;
   for (size_t i = 0; i < table->num_columns; i++)
     if (!table->names[i][0])
       return rpinn_fail_at(reader->context, (RpinnPlace){reader->file, line->number, columns[i]},
                            "found an empty name for column %zu, expected a name", i + 1);
+  if (table->num_columns == 1 && strpbrk(table->names[0], ";\t"))
+    return rpinn_fail_at(reader->context, table->header,
+                         "found one column '%.60s', expected commas between the columns", table->names[0]);
   RpinnRepeat repeat;
   RPINN_TRY(rpinn_names_find_repeat(reader->context, table->names, table->num_columns, &repeat));
   if (!repeat.found) return RPINN_OK;
@@ -245,12 +249,28 @@ RpinnStatus rpinn_csv_read_file(RpinnContext *context, RpinnArena *arena, const 
   return status;
 }
 
+RpinnStatus rpinn_csv_read_named(RpinnContext *context, RpinnArena *arena, const char *path, RpinnPlace named,
+                                 RpinnCsvTable **table) {
+  RpinnStatus status = rpinn_csv_read_file(context, arena, path, table);
+  const RpinnError *error = rpinn_context_error(context);
+  if (status != RPINN_ERROR_INPUT || error->line) return status; /* with a line: read, and found wanting */
+  char reason[sizeof error->message];
+  memcpy(reason, error->message, sizeof reason);
+  return rpinn_fail_at(context, named, "'%s': %s", path, reason);
+}
+
 /* ---- Looking at the table ---- */
 
 int rpinn_csv_column(const RpinnCsvTable *table, const char *name) {
   for (size_t i = 0; i < table->num_columns; i++)
     if (strcmp(table->names[i], name) == 0) return (int)i;
   return -1;
+}
+
+RpinnPlace rpinn_csv_name_place(const RpinnCsvTable *table, size_t column) {
+  RpinnPlace place = table->header;
+  place.column = table->name_columns[column];
+  return place;
 }
 
 RpinnPlace rpinn_csv_place(const RpinnCsvTable *table, size_t row, size_t column) {

@@ -18,6 +18,7 @@ typedef struct RpinnCsvTable {
   size_t num_columns, num_rows; /* both at least 1 */
   RpinnPlace header;            /* of the line that names the columns */
   const char **names;           /* [num_columns] all different, none empty */
+  const size_t *name_columns;   /* [num_columns] of each name's first byte, its quote included; 1-based */
   const char **text;            /* [num_rows][num_columns] */
   const size_t *lines;          /* [num_rows] 1-based */
   const size_t *columns; /* [num_rows][num_columns] of each cell's first byte, its quote included; 1-based */
@@ -29,8 +30,14 @@ RpinnStatus rpinn_csv_parse(RpinnContext *context, RpinnArena *arena, const char
 RpinnStatus rpinn_csv_read_file(RpinnContext *context, RpinnArena *arena, const char *path,
                                 RpinnCsvTable **table);
 
+/* The same for a file that the user named somewhere: one that cannot be read is reported there. */
+RpinnStatus rpinn_csv_read_named(RpinnContext *context, RpinnArena *arena, const char *path, RpinnPlace named,
+                                 RpinnCsvTable **table);
+
 /* The index of a column; -1 when absent. */
 int rpinn_csv_column(const RpinnCsvTable *table, const char *name);
+/* Where a column's name stands. */
+RpinnPlace rpinn_csv_name_place(const RpinnCsvTable *table, size_t column);
 /* Where a cell stands. */
 RpinnPlace rpinn_csv_place(const RpinnCsvTable *table, size_t row, size_t column);
 /* A cell as a finite number. */

@@ -30,17 +30,20 @@ static RpinnStatus check_columns(Builder *builder, const RpinnCsvTable *table, c
   RpinnText list = {0};
   for (size_t i = 0; i < count; i++) rpinn_text_append(&list, "%s%s", i ? "," : "", wanted[i]);
   RpinnStatus status = RPINN_OK;
+  for (size_t k = 0; k < table->num_columns && status == RPINN_OK; k++) {
+    bool known = false;
+    for (size_t i = 0; i < count; i++) known |= !strcmp(table->names[k], wanted[i]);
+    if (known) continue;
+    const char *near = rpinn_nearest_name(table->names[k], wanted, count);
+    status = rpinn_fail_at(builder->context, rpinn_csv_name_place(table, k),
+                           "unknown column '%.60s'; expected the columns %s%s%s%s", table->names[k],
+                           list.bytes ? list.bytes : "?", near ? "; did you mean '" : "", near ? near : "",
+                           near ? "'?" : "");
+  }
   for (size_t i = 0; i < count && status == RPINN_OK; i++)
     if (rpinn_csv_column(table, wanted[i]) < 0)
       status = rpinn_fail_at(builder->context, table->header, "no column '%s'; expected the columns %s",
                              wanted[i], list.bytes ? list.bytes : "?");
-  for (size_t k = 0; k < table->num_columns && status == RPINN_OK; k++) {
-    bool known = false;
-    for (size_t i = 0; i < count; i++) known |= !strcmp(table->names[k], wanted[i]);
-    if (!known)
-      status = rpinn_fail_at(builder->context, table->header, "unknown column '%s'; expected the columns %s",
-                             table->names[k], list.bytes ? list.bytes : "?");
-  }
   rpinn_text_free(&list);
   return status;
 }
@@ -72,11 +75,11 @@ static RpinnStatus allocate_points(Builder *builder, size_t count, RpinnPointSet
 }
 
 /* A file of points: one column per coordinate. */
-static RpinnStatus points_of_file(Builder *builder, const char *file, RpinnPointSet *points) {
+static RpinnStatus points_of_file(Builder *builder, const RpinnPointSpec *spec, RpinnPointSet *points) {
   RpinnCsvTable *table;
-  const char *path = rpinn_problem_path(builder->problem, file);
+  const char *path = rpinn_problem_path(builder->problem, spec->file);
   if (!path) return rpinn_fail_memory(builder->context);
-  RPINN_TRY(rpinn_csv_read_file(builder->context, builder->data->arena, path, &table));
+  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, spec->place, &table));
   RPINN_TRY(check_columns(builder, table, NULL, true, NULL));
   RPINN_TRY(allocate_points(builder, table->num_rows, points));
   for (size_t row = 0; row < table->num_rows; row++)
@@ -121,7 +124,7 @@ static RpinnStatus make_points(Builder *builder, const RpinnPointSpec *spec, uin
   RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_POINTS, 0, part);
   switch (spec->sampling) {
   case RPINN_POINTS_CELLS: return choose_cells(builder, spec, &stream, points);
-  case RPINN_POINTS_CSV: return points_of_file(builder, spec->file, points);
+  case RPINN_POINTS_CSV: return points_of_file(builder, spec, points);
   case RPINN_POINTS_SAME_AS:
     *points = builder->data->terms[spec->term].points; /* made before: see point_order */
     return RPINN_OK;
@@ -193,7 +196,7 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
   RpinnCsvTable *table;
   const char *path = rpinn_problem_path(builder->problem, term->data.text);
   if (!path) return rpinn_fail_memory(builder->context);
-  RPINN_TRY(rpinn_csv_read_file(builder->context, builder->data->arena, path, &table));
+  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, term->data.place, &table));
   bool own_points = term->at.sampling == RPINN_POINTS_OF_DATA;
   bool with_points = own_points || rpinn_csv_column(table, builder->problem->coordinates[0].name) >= 0;
   RPINN_TRY(check_columns(builder, table, NULL, with_points, "value"));
@@ -217,7 +220,8 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
 static RpinnStatus fail_no_truth(Builder *builder, const RpinnTerm *term) {
   return rpinn_fail_at(
       builder->context, term->data.place,
-      "the truth of '%s' is not known; expected an entry in truth:, or measurements with --data",
+      "the truth of '%s' is not known; expected an entry or a column for it in truth:, or measurements with "
+      "--data",
       term->expect.text);
 }
 
@@ -260,8 +264,7 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   RPINN_TRY(allocate_values(builder, data));
   RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index)
                                              : take_from_expression(builder, index));
-  bool noisy = term->source == RPINN_DATA_TRUTH || term->perturb;
-  if (data->missing || !noisy || !term->has_noise) return RPINN_OK;
+  if (data->missing || !term->perturb || !term->has_noise) return RPINN_OK;
   RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
   for (size_t p = 0; p < data->points.count; p++)
     data->values[p] += term->noise * rpinn_stream_normal(&stream);
@@ -271,8 +274,8 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
 /* ---- the whole ---- */
 
 static RpinnStatus read_all(Builder *builder) {
-  RPINN_TRY(rpinn_csv_read_file(builder->context, builder->data->arena, builder->problem->data_file,
-                                &builder->all));
+  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, builder->problem->data_file,
+                                 builder->problem->data_place, &builder->all));
   const RpinnCsvTable *table = builder->all;
   RPINN_TRY(check_columns(builder, table, "term", true, "value"));
   size_t column = (size_t)rpinn_csv_column(table, "term");

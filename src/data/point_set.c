@@ -90,9 +90,6 @@ RpinnStatus rpinn_point_set_generate(RpinnContext *context, RpinnArena *arena, c
   size_t total = 0;
   for (size_t i = first; i <= last; i++)
     total += rpinn_point_spec_count(problem, spec, i) * (spec->region == RPINN_REGION_SIDE ? 1 : 2);
-  if (total > RPINN_MAX_POINTS)
-    return rpinn_fail_at(context, spec->place, "the boundary has %zu points; expected at most %d", total,
-                         RPINN_MAX_POINTS);
   RPINN_TRY(allocate(context, arena, problem, total, points));
   double *x = points->x;
   for (size_t i = first; i <= last; i++)

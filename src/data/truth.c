@@ -22,7 +22,7 @@ static RpinnStatus read_table(RpinnContext *context, RpinnArena *arena, RpinnTru
   RpinnProblem *problem = truth->problem;
   const char *path = rpinn_problem_path(problem, problem->truth.file);
   if (!path) return rpinn_fail_memory(context);
-  RPINN_TRY(rpinn_csv_read_file(context, arena, path, &truth->table));
+  RPINN_TRY(rpinn_csv_read_named(context, arena, path, problem->truth.place, &truth->table));
   const RpinnCsvTable *table = truth->table;
   size_t num_coordinates = problem->num_coordinates;
   truth->columns = RPINN_ARENA_NEW(arena, double, table->num_rows * table->num_columns);
@@ -36,8 +36,8 @@ static RpinnStatus read_table(RpinnContext *context, RpinnArena *arena, RpinnTru
     const RpinnCoordinate *coordinate = &problem->coordinates[i];
     int column = rpinn_csv_column(table, coordinate->name);
     if (column < 0)
-      return rpinn_fail_at(context, table->header,
-                           "the truth has no column '%s'; expected one per coordinate", coordinate->name);
+      return rpinn_fail_at(context, table->header, "no column '%s' in the truth; expected one per coordinate",
+                           coordinate->name);
     double tolerance = RPINN_DOMAIN_TOLERANCE * (coordinate->high - coordinate->low);
     for (size_t row = 0; row < table->num_rows; row++) {
       double x = truth->columns[row * table->num_columns + (size_t)column];
@@ -55,6 +55,25 @@ static RpinnStatus number_cells(RpinnContext *context, RpinnArena *arena, RpinnP
   cells->cells = RPINN_ARENA_NEW(arena, size_t, cells->count);
   if (!cells->cells) return rpinn_fail_memory(context);
   for (size_t i = 0; i < cells->count; i++) cells->cells[i] = i;
+  return RPINN_OK;
+}
+
+/* An unknown is one number, and so is its truth. */
+static RpinnStatus check_scalar(RpinnContext *context, const RpinnProblem *problem,
+                                const RpinnNamedExpression *entry, RpinnExpression expression) {
+  double value = 1;
+  for (size_t k = 0; k < problem->num_unknowns; k++) {
+    if (strcmp(problem->unknowns[k].name, entry->name) != 0) continue;
+    if (!rpinn_expression_is_number(problem->pool, expression, &value))
+      return rpinn_fail_at(context, entry->place,
+                           "the truth of unknown '%s' changes from point to point; expected a number",
+                           entry->name);
+    if (problem->unknowns[k].transform == RPINN_TRANSFORM_LOG && value <= 0)
+      return rpinn_fail_at(
+          context, entry->place,
+          "the truth of unknown '%s' is %.10g; expected a positive number for transform: log", entry->name,
+          value);
+  }
   return RPINN_OK;
 }
 
@@ -76,10 +95,12 @@ RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnPr
   RPINN_TRY(number_cells(context, arena, &truth->cells));
   truth->entries = RPINN_ARENA_NEW(arena, RpinnExpression, spec->num_entries);
   if (!truth->entries) return rpinn_fail_memory(context);
-  for (size_t i = 0; i < spec->num_entries; i++)
+  for (size_t i = 0; i < spec->num_entries; i++) {
     RPINN_TRY(rpinn_problem_expression_with(context, problem, RPINN_NAMES_CONSTANTS | RPINN_NAMES_COORDINATES,
                                             column_name, truth, spec->entries[i].text, spec->entries[i].place,
                                             &truth->entries[i]));
+    RPINN_TRY(check_scalar(context, problem, &spec->entries[i], truth->entries[i]));
+  }
   return RPINN_OK;
 }
 

@@ -325,6 +325,51 @@ static RpinnStatus compare_truths(RpinnContext *context, RpinnCheck *check) {
   return RPINN_OK;
 }
 
+static bool uses_unknown(const RpinnResidualProgram *program, size_t unknown) {
+  for (size_t i = 0; i < program->num_instructions; i++)
+    if (program->instructions[i].operation == RPINN_OPERATION_PARAMETER &&
+        program->instructions[i].index == unknown)
+      return true;
+  return false;
+}
+
+/* What no data speak about: fields and unknowns that are in no fitted term. */
+static RpinnStatus warn_unfitted(RpinnContext *context, RpinnCheck *check) {
+  const RpinnProblem *problem = check->posterior->problem;
+  const RpinnEnergyModel *model = &check->posterior->model;
+  char text[512];
+  for (size_t i = 0; i < problem->num_fields + problem->num_unknowns; i++) {
+    bool is_field = i < problem->num_fields, used = false;
+    size_t index = is_field ? i : i - problem->num_fields;
+    for (size_t t = 0; t < model->num_terms; t++) {
+      const RpinnResidualProgram *program = model->terms[t].program;
+      used |= is_field ? program->channels[index].count > 0 : uses_unknown(program, index);
+    }
+    if (used) continue;
+    snprintf(text, sizeof text, "%s '%s' is in no fitted term: only the prior decides it",
+             is_field ? "field" : "unknown",
+             is_field ? problem->fields[index].name : problem->unknowns[index].name);
+    RPINN_TRY(warn(context, check, text));
+  }
+  return RPINN_OK;
+}
+
+/* Names that are defined and then used nowhere. The loader itself uses each once. */
+static RpinnStatus warn_unused(RpinnContext *context, RpinnCheck *check) {
+  const RpinnProblem *problem = check->posterior->problem;
+  char text[512];
+  for (size_t i = 0; i < problem->num_constants + problem->num_quantities; i++) {
+    bool is_constant = i < problem->num_constants;
+    const RpinnNamedExpression *named =
+        is_constant ? &problem->constants[i] : &problem->quantities[i - problem->num_constants];
+    if (named->num_uses > 1) continue;
+    snprintf(text, sizeof text, "%s '%s' is used nowhere", is_constant ? "constant" : "quantity",
+             named->name);
+    RPINN_TRY(warn(context, check, text));
+  }
+  return RPINN_OK;
+}
+
 static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
   const RpinnPosterior *posterior = check->posterior;
   const RpinnProblem *problem = posterior->problem;
@@ -343,7 +388,16 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
                problem->terms[t].name);
       RPINN_TRY(warn(context, check, text));
     }
+    const RpinnTerm *term = &problem->terms[t];
+    const RpinnTermData *data = &posterior->data->terms[t];
+    if (term->source == RPINN_DATA_TRUTH && !term->has_noise && !data->from_file && !data->missing) {
+      snprintf(text, sizeof text,
+               "term '%s' takes the truth as it is: it states no noise, so that none is added", term->name);
+      RPINN_TRY(warn(context, check, text));
+    }
   }
+  RPINN_TRY(warn_unfitted(context, check));
+  RPINN_TRY(warn_unused(context, check));
   return compare_truths(context, check);
 }
 

@@ -14,7 +14,7 @@ static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, boo
     *weight = NAN;
   else
     return rpinn_fail_at(
-        context, term->place,
+        context, term->noise_place,
         "term '%s' has no weight and no noise above 0 to make one of; expected weight: or noise:",
         term->name);
   return RPINN_OK;
@@ -23,22 +23,27 @@ static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, boo
 static RpinnStatus reference_noise(RpinnContext *context, const RpinnProblem *problem, const char *likelihood,
                                    double *noise) {
   if (!problem->has_reference_term)
-    return rpinn_fail_at(context, (RpinnPlace){.file = problem->file},
+    return rpinn_fail_at(context, problem->prior_place,
                          "likelihood %s needs a reference term; expected prior: {reference_term: NAME}",
                          likelihood);
   const RpinnTerm *term = &problem->terms[problem->reference_term];
   if (!term->has_noise || !(term->noise > 0))
-    return rpinn_fail_at(context, term->noise_place,
-                         "reference term '%s' has no noise above 0; likelihood %s needs it", term->name,
-                         likelihood);
+    return rpinn_fail_at(
+        context, term->noise_place,
+        "reference term '%s' has no noise above 0; likelihood %s needs it: expected noise: in "
+        "that term",
+        term->name, likelihood);
   *noise = term->noise;
   return RPINN_OK;
 }
 
 static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, double *sigma) {
   if (!term->has_noise || !(term->noise > 0))
-    return rpinn_fail_at(context, term->noise_place,
-                         "term '%s' has no noise above 0; likelihood noise needs it", term->name);
+    return rpinn_fail_at(
+        context, term->noise_place,
+        "term '%s' has no noise above 0; likelihood noise needs it: expected noise: in every "
+        "fitted term",
+        term->name);
   *sigma = term->noise;
   return RPINN_OK;
 }
@@ -73,11 +78,11 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
       *sigma = reference;
     else
       *sigma = sigmas->prior * sqrt((double)data->terms[t].points.count / sigmas->weights[t]);
-    if (!term->is_test && !(*sigma > 0 && isfinite(1 / *sigma)))
+    if (!term->is_test && !(*sigma > 0 && isfinite(*sigma) && isfinite(1 / *sigma)))
       return rpinn_fail_at(context, term->weight_place,
-                           "the standard deviation of term '%s' comes out as %g; expected weights "
-                           "and noise levels of a sane size",
-                           term->name, *sigma);
+                           "the standard deviation of term '%s' is not a positive number; expected weights "
+                           "and noise levels whose squares are neither 0 nor infinite",
+                           term->name);
   }
   if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto)
     sigmas->prior = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;

@@ -73,11 +73,17 @@ void rpinn_expression_pool_destroy(RpinnExpressionPool *pool) {
   free(pool);
 }
 
-RpinnStatus rpinn_expression_pool_status(RpinnContext *context, const RpinnExpressionPool *pool) {
+RpinnStatus rpinn_expression_pool_status_at(RpinnContext *context, const RpinnExpressionPool *pool,
+                                            RpinnPlace place) {
   if (pool->status == RPINN_OK) return RPINN_OK;
   if (pool->status == RPINN_ERROR_MEMORY) return rpinn_fail_memory(context);
-  return rpinn_fail(context, pool->status, "the expressions have more than %d parts after differentiation",
-                    RPINN_MAX_NODES);
+  return rpinn_fail_at(context, place,
+                       "the expressions have more than %d parts after differentiation; expected fewer",
+                       RPINN_MAX_NODES);
+}
+
+RpinnStatus rpinn_expression_pool_status(RpinnContext *context, const RpinnExpressionPool *pool) {
+  return rpinn_expression_pool_status_at(context, pool, (RpinnPlace){0});
 }
 
 static uint64_t mix(uint64_t hash, uint64_t bits) {

@@ -79,6 +79,9 @@ RpinnStatus rpinn_expression_pool_create(RpinnContext *context, RpinnExpressionP
 void rpinn_expression_pool_destroy(RpinnExpressionPool *pool);
 /* Report pool->status: out of memory, or an expression of more than RPINN_MAX_NODES parts. */
 RpinnStatus rpinn_expression_pool_status(RpinnContext *context, const RpinnExpressionPool *pool);
+/* The same with the place of what was being built. */
+RpinnStatus rpinn_expression_pool_status_at(RpinnContext *context, const RpinnExpressionPool *pool,
+                                            RpinnPlace place);
 
 RpinnExpression rpinn_expression_number(RpinnExpressionPool *pool, double number);
 RpinnExpression rpinn_expression_coordinate(RpinnExpressionPool *pool, size_t coordinate);

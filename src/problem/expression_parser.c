@@ -46,11 +46,17 @@ static RpinnStatus fail_expected(Parser *parser, const char *expected) {
   char found = peek(parser);
   RpinnPlace place = place_of(parser, parser->next);
   if (!found) return rpinn_fail_at(parser->context, place, "the expression ends here; expected %s", expected);
-  return rpinn_fail_at(parser->context, place, "found '%c'; expected %s", found, expected);
+  int length = 1; /* of the character, which may be several bytes of UTF-8 */
+  while (((unsigned char)parser->next[length] & 0xc0) == 0x80) length++;
+  return rpinn_fail_at(parser->context, place, "found '%.*s'; expected %s", length, parser->next, expected);
 }
 
 static RpinnStatus expect(Parser *parser, char wanted, const char *expected) {
   return accept(parser, wanted) ? RPINN_OK : fail_expected(parser, expected);
+}
+
+static RpinnStatus pool_status(Parser *parser, const char *at) {
+  return rpinn_expression_pool_status_at(parser->context, parser->pool, place_of(parser, at));
 }
 
 /* Build, and refuse numbers that folded to infinity or NaN, where they were written. */
@@ -63,14 +69,14 @@ static RpinnStatus build(Parser *parser, const char *at, RpinnOperation operatio
       rpinn_expression_is_number(parser->pool, a, &x) &&
       (!two || rpinn_expression_is_number(parser->pool, b, &y)) && parser->pool->status == RPINN_OK) {
     const char *text = rpinn_operation_text(operation);
-    double value = rpinn_operation_value(operation, x, y);
+    const char *found = isnan(rpinn_operation_value(operation, x, y)) ? "not a number" : "infinite";
     if (two && !isalpha((unsigned char)text[0]))
       return rpinn_fail_at(parser->context, place_of(parser, at),
-                           "%.6g %s %.6g is %g; expected a finite number", x, text, y, value);
-    return rpinn_fail_at(parser->context, place_of(parser, at), "%s(%.6g) is %g; expected a finite number",
-                         text, x, value);
+                           "%.6g %s %.6g is %s; expected a finite number", x, text, y, found);
+    return rpinn_fail_at(parser->context, place_of(parser, at), "%s(%.6g) is %s; expected a finite number",
+                         text, x, found);
   }
-  return rpinn_expression_pool_status(parser->context, parser->pool);
+  return pool_status(parser, at);
 }
 
 static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
@@ -96,7 +102,8 @@ static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
   digits[end - start] = '\0';
   double value = strtod(digits, NULL);
   if (!isfinite(value))
-    return rpinn_fail_at(parser->context, place_of(parser, start), "%s is too large for a number", digits);
+    return rpinn_fail_at(parser->context, place_of(parser, start),
+                         "%s is too large for a number; expected at most 1.79e308", digits);
   if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
     return rpinn_fail_at(parser->context, place_of(parser, end),
                          "found '%c' after the number %s; expected an operator such as *", *end, digits);
@@ -136,14 +143,18 @@ static RpinnStatus parse_derivative(Parser *parser, const char *start, RpinnExpr
     RPINN_TRY(parser->scope->resolve(parser->scope->user, name, place_of(parser, at), &variable));
     if (parser->pool->nodes[variable].operation != RPINN_OPERATION_COORDINATE)
       return rpinn_fail_at(parser->context, place_of(parser, at),
-                           "'%s' is not a coordinate; d(…) differentiates by coordinates", name);
+                           "'%s' is not a coordinate; expected one to differentiate by", name);
     *result = rpinn_expression_derive(parser->pool, *result, parser->pool->nodes[variable].index);
-    RPINN_TRY(rpinn_expression_pool_status(parser->context, parser->pool));
+    RPINN_TRY(pool_status(parser, at));
   } while (accept(parser, ','));
   return expect(parser, ')', "',' or ')'");
 }
 
 static RpinnStatus fail_unknown_function(Parser *parser, const char *name, const char *at) {
+  RpinnExpression unused;
+  if (parser->scope->resolve(parser->scope->user, name, place_of(parser, at), &unused) == RPINN_OK)
+    return rpinn_fail_at(parser->context, place_of(parser, at),
+                         "'%s' is not a function; expected an operator such as * between it and '('", name);
   const char *known[NUM_FUNCTIONS + 1];
   for (size_t i = 0; i < NUM_FUNCTIONS; i++) known[i] = rpinn_operation_text(functions[i]);
   known[NUM_FUNCTIONS] = "d";
@@ -208,10 +219,12 @@ static RpinnStatus parse_power(Parser *parser, RpinnExpression *result) {
 static RpinnStatus enter(Parser *parser) {
   if (++parser->depth > RPINN_MAX_NESTING)
     return rpinn_fail_at(parser->context, place_of(parser, parser->next),
-                         "expression nested deeper than %d levels", RPINN_MAX_NESTING);
+                         "expression nested deeper than %d levels; expected a flatter one",
+                         RPINN_MAX_NESTING);
   if (parser->depth + parser->scope->nesting > RPINN_MAX_TOTAL_NESTING)
     return rpinn_fail_at(parser->context, place_of(parser, parser->next),
-                         "quantities nested deeper than %d levels in all", RPINN_MAX_TOTAL_NESTING);
+                         "quantities nested deeper than %d levels in all; expected flatter ones",
+                         RPINN_MAX_TOTAL_NESTING);
   return RPINN_OK;
 }
 
@@ -263,7 +276,7 @@ RpinnStatus rpinn_expression_parse(RpinnContext *context, RpinnExpressionPool *p
       .context = context, .pool = pool, .scope = scope, .text = text, .next = text, .place = place};
   RPINN_TRY(parse_sum(&parser, expression));
   if (peek(&parser)) return fail_expected(&parser, "an operator or the end of the expression");
-  return rpinn_expression_pool_status(context, pool);
+  return pool_status(&parser, text);
 }
 
 bool rpinn_name_is_valid(const char *name) {

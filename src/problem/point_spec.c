@@ -20,17 +20,34 @@ static RpinnStatus read_grid(RpinnReader *reader, const RpinnYaml *node, const c
         reader->context, node->place,
         "%s has a grid of %zu counts; expected one number, or a list with one per coordinate (%zu)", what,
         node->count, num_axes);
-  double total = 1;
   for (size_t i = 0; i < num_axes; i++) {
     const RpinnYaml *count = node->kind == RPINN_YAML_SEQUENCE ? node->items[i] : node;
     RPINN_TRY(rpinn_reader_count(reader, count, "the grid count", 1, RPINN_MAX_POINTS, &points->counts[i]));
     bool fixed = points->region == RPINN_REGION_SIDE && points->side_coordinate == i;
-    if (!fixed) total *= (double)points->counts[i];
+    if (fixed && node->kind == RPINN_YAML_SEQUENCE && points->counts[i] != 1)
+      return rpinn_fail_at(reader->context, count->place,
+                           "a grid of %zu in %s on a side where %s is fixed; expected 1", points->counts[i],
+                           reader->problem->coordinates[i].name, reader->problem->coordinates[i].name);
+    if (fixed) points->counts[i] = 1;
   }
-  if (total > RPINN_MAX_POINTS)
-    return rpinn_fail_at(reader->context, node->place, "%s has a grid of %.4g points; expected at most %d",
-                         what, total, RPINN_MAX_POINTS);
   return RPINN_OK;
+}
+
+/* Points of the box or of one side, or of the two sides of each coordinate. */
+static RpinnStatus check_total(RpinnReader *reader, const char *what, const RpinnPointSpec *points) {
+  size_t num_axes = reader->problem->num_coordinates;
+  bool boundary = points->region == RPINN_REGION_BOUNDARY;
+  double total = 0;
+  for (size_t side = 0; side < (boundary ? num_axes : 1); side++) {
+    double part = boundary ? 2 : 1;
+    for (size_t i = 0; i < num_axes && points->sampling == RPINN_POINTS_GRID; i++)
+      if (!boundary || i != side) part *= (double)points->counts[i];
+    if (points->sampling != RPINN_POINTS_GRID) part *= (double)points->counts[0];
+    total += part;
+  }
+  if (total <= RPINN_MAX_POINTS) return RPINN_OK;
+  return rpinn_fail_at(reader->context, points->place, "%s has %.4g points; expected at most %d", what, total,
+                       RPINN_MAX_POINTS);
 }
 
 /* "x1=0": one end of one coordinate. */
@@ -229,5 +246,5 @@ RpinnStatus rpinn_reader_points(RpinnReader *reader, const RpinnYaml *node, cons
         "points, cells, same_as, csv, boundary",
         what);
   }
-  return RPINN_OK;
+  return check_total(reader, what, points);
 }

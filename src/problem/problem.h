@@ -28,6 +28,7 @@ typedef struct RpinnNamedExpression {
   const char *text;
   RpinnPlace place; /* of the text's first character */
   RpinnExpression expression;
+  size_t num_uses; /* times that an expression named it */
   enum { RPINN_UNRESOLVED, RPINN_BEING_RESOLVED, RPINN_RESOLVED } state;
 } RpinnNamedExpression;
 
@@ -94,7 +95,7 @@ typedef struct RpinnTerm {
   bool has_noise, has_weight;
   double noise, weight;
   RpinnPlace noise_place, weight_place;
-  bool perturb;
+  bool perturb; /* noise is added to the data that are made; default: to those of the truth */
   bool is_test;
 } RpinnTerm;
 
@@ -122,6 +123,7 @@ struct RpinnProblem {
   const char *file;   /* for messages */
   const char *folder; /* what file names are relative to; "" for the current one */
   const char *name;
+  RpinnPlace place; /* of its first key: where what is missing is reported */
 
   size_t num_coordinates;
   RpinnCoordinate coordinates[RPINN_MAX_COORDINATES];

@@ -1,5 +1,6 @@
 /* YAML to problem, section by section, in the order in which they need one another: constants (with what was
  * given from outside), coordinates, fields, unknowns, quantities, truth, terms, prior, predict. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,8 @@ static RpinnStatus read_presets(RpinnReader *reader, const RpinnYaml *node) {
   if (!problem->presets) return rpinn_fail_memory(reader->context);
   for (size_t i = 0; i < node->count; i++) {
     const RpinnYaml *values = node->items[i];
-    RPINN_TRY(rpinn_reader_mapping(reader, values, node->keys[i]->text));
+    char buffer[WHAT_SIZE];
+    RPINN_TRY(rpinn_reader_mapping(reader, values, what(buffer, "preset '%s'", node->keys[i]->text)));
     RpinnPreset *preset = &problem->presets[problem->num_presets++];
     *preset = (RpinnPreset){.name = node->keys[i]->text,
                             .place = node->keys[i]->place,
@@ -120,6 +122,45 @@ static RpinnStatus read_presets(RpinnReader *reader, const RpinnYaml *node) {
       preset->name_places[k] = values->keys[k]->place;
       preset->value_places[k] = rpinn_reader_text_place(values->items[k]);
       RPINN_TRY(rpinn_reader_text(reader, values->items[k], preset->names[k], &preset->values[k]));
+    }
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus fail_unknown_override(RpinnReader *reader, RpinnPlace place, const char *name) {
+  RpinnProblem *problem = reader->problem;
+  size_t count = 0;
+  const char **known =
+      RPINN_ARENA_NEW(problem->arena, const char *, problem->num_constants + RPINN_NUM_SETTINGS);
+  if (!known) return rpinn_fail_memory(reader->context);
+  for (size_t i = 0; i < problem->num_constants; i++) known[count++] = problem->constants[i].name;
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
+    known[count++] = rpinn_setting_definition((RpinnSetting)i)->name;
+  return rpinn_reader_fail_unknown(reader, place, "constant or setting", name, known, count);
+}
+
+/* Every preset must make sense, chosen or not: its names are known and its values are settings or constant
+ * expressions. The constants are resolved. */
+static RpinnStatus check_presets(RpinnReader *reader) {
+  RpinnProblem *problem = reader->problem;
+  RpinnSettingsValues *scratch = RPINN_ARENA_NEW(problem->arena, RpinnSettingsValues, 1);
+  if (!scratch) return rpinn_fail_memory(reader->context);
+  for (size_t i = 0; i < problem->num_presets; i++) {
+    const RpinnPreset *preset = &problem->presets[i];
+    for (size_t k = 0; k < preset->num_values; k++) {
+      RpinnSetting setting = rpinn_setting_find(preset->names[k]);
+      RpinnExpression value;
+      bool is_constant = false;
+      for (size_t c = 0; c < problem->num_constants; c++)
+        is_constant |= !strcmp(problem->constants[c].name, preset->names[k]);
+      if (setting == RPINN_NUM_SETTINGS && !is_constant)
+        return fail_unknown_override(reader, preset->name_places[k], preset->names[k]);
+      if (setting != RPINN_NUM_SETTINGS)
+        RPINN_TRY(rpinn_settings_set(reader->context, scratch, setting, preset->values[k],
+                                     preset->value_places[k]));
+      else
+        RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_CONSTANTS, preset->values[k],
+                                           preset->value_places[k], &value));
     }
   }
   return RPINN_OK;
@@ -147,14 +188,7 @@ static RpinnStatus override(RpinnReader *reader, const char *name, const char *v
     constant->place = value_place;
     return RPINN_OK;
   }
-  size_t count = 0;
-  const char **known =
-      RPINN_ARENA_NEW(problem->arena, const char *, problem->num_constants + RPINN_NUM_SETTINGS);
-  if (!known) return rpinn_fail_memory(reader->context);
-  for (size_t i = 0; i < problem->num_constants; i++) known[count++] = problem->constants[i].name;
-  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
-    known[count++] = rpinn_setting_definition((RpinnSetting)i)->name;
-  return rpinn_reader_fail_unknown(reader, name_place, "constant or setting", name, known, count);
+  return fail_unknown_override(reader, name_place, name);
 }
 
 static RpinnStatus apply_preset(RpinnReader *reader, const char *name) {
@@ -179,9 +213,14 @@ static RpinnStatus apply_options(RpinnReader *reader, const RpinnProblemOptions 
   if (options->preset) RPINN_TRY(apply_preset(reader, options->preset));
   for (size_t i = 0; i < options->num_overrides; i++) {
     const RpinnOverride *given = &options->overrides[i];
-    char *origin = rpinn_arena_copy_text(reader->problem->arena, given->origin, strlen(given->origin));
-    if (!origin) return rpinn_fail_memory(reader->context);
-    RpinnPlace place = {.file = origin};
+    RpinnText origin = {0}; /* "--set k": what is wrong with a value may show far from here */
+    rpinn_text_append(&origin, given->setting_only ? "%s" : "%s %s", given->origin, given->name);
+    char *file =
+        rpinn_arena_copy_text(reader->problem->arena, origin.bytes ? origin.bytes : "", origin.length);
+    bool failed = origin.failed || !file;
+    rpinn_text_free(&origin);
+    if (failed) return rpinn_fail_memory(reader->context);
+    RpinnPlace place = {.file = file};
     RPINN_TRY(override(reader, given->name, given->value, given->setting_only, place, place));
   }
   return RPINN_OK;
@@ -196,8 +235,8 @@ static RpinnStatus resolve_constants(RpinnReader *reader) {
     RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_CONSTANTS, constant->name,
                                        constant->place, &value));
     if (!rpinn_expression_is_number(problem->pool, value, NULL))
-      return rpinn_fail_at(reader->context, constant->place, "constant '%s' is not a finite number",
-                           constant->name);
+      return rpinn_fail_at(reader->context, constant->place,
+                           "constant '%s' is '%s'; expected a finite number", constant->name, constant->text);
   }
   return RPINN_OK;
 }
@@ -211,6 +250,10 @@ static RpinnStatus read_coordinates(RpinnReader *reader, const RpinnYaml *node) 
   for (size_t i = 0; i < node->count; i++) {
     RpinnCoordinate *coordinate = &problem->coordinates[i];
     RPINN_TRY(check_new_name(reader, node->keys[i], "coordinate"));
+    if (!strcmp(node->keys[i]->text, "term") || !strcmp(node->keys[i]->text, "value"))
+      return rpinn_fail_at(reader->context, node->keys[i]->place,
+                           "'%s' is a column of data files; expected another name for this coordinate",
+                           node->keys[i]->text);
     RPINN_TRY(rpinn_reader_interval(reader, node->items[i],
                                     what(buffer, "the range of coordinate '%s'", node->keys[i]->text),
                                     &coordinate->low, &coordinate->high));
@@ -455,8 +498,8 @@ static RpinnStatus read_truth_cells(RpinnReader *reader, const RpinnYaml *node) 
   RpinnProblem *problem = reader->problem;
   if (node->kind != RPINN_YAML_SEQUENCE || node->count != problem->num_coordinates)
     return rpinn_fail_at(reader->context, node->place,
-                         "cells of the truth is not a list of %zu counts; expected one per coordinate",
-                         problem->num_coordinates);
+                         "cells of the truth is not a list with %zu count%s; expected one per coordinate",
+                         problem->num_coordinates, problem->num_coordinates > 1 ? "s" : "");
   double total = 1;
   for (size_t i = 0; i < node->count; i++) {
     RPINN_TRY(rpinn_reader_count(reader, node->items[i], "the number of cells", 1, RPINN_MAX_POINTS,
@@ -502,6 +545,12 @@ static bool is_csv_name(const char *text) {
   return length > 4 && !strcmp(text + length - 4, ".csv");
 }
 
+/* "wells.txt", "data/wells.CSV": a dot and letters at the end, which no expression has. */
+static bool looks_like_a_file(const char *text) {
+  const char *dot = strrchr(text, '.');
+  return dot && isalpha((unsigned char)dot[1]) && !strpbrk(dot + 1, " ()+-*/^");
+}
+
 static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, const char *owner,
                                   RpinnTerm *term) {
   RpinnProblem *problem = reader->problem;
@@ -517,6 +566,8 @@ static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, co
   bool own_truth = false; /* a constant or coordinate may be called truth: it is then an expression */
   for (size_t i = 0; i < problem->num_constants; i++)
     own_truth |= !strcmp(problem->constants[i].name, "truth");
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    own_truth |= !strcmp(problem->coordinates[i].name, "truth");
   if (!strcmp(term->data.text, "truth") && !own_truth) {
     term->source = RPINN_DATA_TRUTH;
     if (!problem->truth.present && !problem->data_file)
@@ -529,6 +580,10 @@ static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, co
     return RPINN_OK;
   }
   term->source = RPINN_DATA_EXPRESSION;
+  if (looks_like_a_file(term->data.text))
+    return rpinn_fail_at(reader->context, node->place,
+                         "data is '%s'; expected truth, an expression, or a file whose name ends in .csv",
+                         term->data.text);
   RPINN_TRY(rpinn_problem_expression(reader->context, problem,
                                      RPINN_NAMES_CONSTANTS | RPINN_NAMES_COORDINATES, term->data.text,
                                      term->data.place, &term->data.expression));
@@ -559,6 +614,41 @@ static RpinnStatus read_term_weights(RpinnReader *reader, const RpinnYaml *node,
   return RPINN_OK;
 }
 
+/* Noise on data that are made; measured ones are used as they are. */
+static RpinnStatus read_perturb(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                RpinnTerm *term) {
+  term->perturb = term->source == RPINN_DATA_TRUTH;
+  if (!node) return RPINN_OK;
+  RPINN_TRY(rpinn_reader_boolean(reader, node, "perturb", &term->perturb));
+  if (!term->perturb) return RPINN_OK;
+  if (term->source == RPINN_DATA_CSV)
+    return rpinn_fail_at(reader->context, node->place,
+                         "perturb: true for %s, whose data come from a file; expected it with data that are "
+                         "made: measured ones are used as they are",
+                         owner);
+  if (!(term->noise > 0))
+    return rpinn_fail_at(reader->context, node->place,
+                         "perturb: true for %s, which has no noise above 0; expected noise: beside it",
+                         owner);
+  return RPINN_OK;
+}
+
+/* Data can only speak about what depends on the parameters. */
+static RpinnStatus check_dependence(RpinnReader *reader, const char *owner, const RpinnTerm *term) {
+  const RpinnExpressionPool *pool = reader->problem->pool;
+  uint8_t *used = rpinn_expression_reachable(pool, term->expect.expression);
+  if (!used) return rpinn_fail_memory(reader->context);
+  bool depends = false;
+  for (size_t i = 0; i <= term->expect.expression; i++)
+    depends |= used[i] && (pool->nodes[i].operation == RPINN_OPERATION_FIELD ||
+                           pool->nodes[i].operation == RPINN_OPERATION_PARAMETER);
+  free(used);
+  if (depends) return RPINN_OK;
+  return rpinn_fail_at(reader->context, term->expect.place,
+                       "%s expects '%s', which depends on no field and no unknown; expected one that does",
+                       owner, term->expect.text);
+}
+
 static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTerm *term) {
   static const char *const keys[] = {"expect", "at", "data", "noise", "weight", "perturb", "role"};
   static const char *const roles[] = {"fit", "test"};
@@ -573,6 +663,7 @@ static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTe
   RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, term->expect.text,
                                      term->expect.place, &term->expect.expression));
   term->expect.state = RPINN_RESOLVED;
+  RPINN_TRY(check_dependence(reader, owner, term));
   RPINN_TRY(read_term_data(reader, rpinn_yaml_get(node, "data"), owner, term));
   if (at) {
     RPINN_TRY(rpinn_reader_points(reader, at, "at", NULL, 0, &term->at));
@@ -582,14 +673,13 @@ static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTe
     return rpinn_fail_at(reader->context, node->place, "%s has no 'at'; expected points such as {grid: 32}",
                          owner);
   }
-  if ((value = rpinn_yaml_get(node, "perturb")))
-    RPINN_TRY(rpinn_reader_boolean(reader, value, "perturb", &term->perturb));
   if ((value = rpinn_yaml_get(node, "role"))) {
     size_t position;
     RPINN_TRY(rpinn_reader_choice(reader, value, "role", roles, 2, &position));
     term->is_test = position == 1;
   }
-  return read_term_weights(reader, node, owner, term);
+  RPINN_TRY(read_term_weights(reader, node, owner, term));
+  return read_perturb(reader, rpinn_yaml_get(node, "perturb"), owner, term);
 }
 
 /* same_as must lead to a term with points of its own. */
@@ -625,7 +715,8 @@ static RpinnStatus read_terms(RpinnReader *reader, const RpinnYaml *node) {
     problem->terms[i].place = key->place;
   }
   for (size_t i = 0; i < node->count; i++) {
-    RPINN_TRY(rpinn_reader_mapping(reader, node->items[i], node->keys[i]->text));
+    char buffer[WHAT_SIZE];
+    RPINN_TRY(rpinn_reader_mapping(reader, node->items[i], what(buffer, "term '%s'", node->keys[i]->text)));
     RPINN_TRY(read_term(reader, node->items[i], &problem->terms[i]));
     num_fitted += !problem->terms[i].is_test;
   }
@@ -725,6 +816,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   RpinnProblem *problem = reader->problem;
   const RpinnYaml *name, *coordinates, *fields, *terms;
   RPINN_TRY(rpinn_reader_keys(reader, root, "the problem file", top_keys, NUM_TOP_KEYS));
+  problem->place = problem->prior_place = root->place;
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "name", &name));
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "coordinates", &coordinates));
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "fields", &fields));
@@ -735,6 +827,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   RPINN_TRY(read_presets(reader, rpinn_yaml_get(root, "presets")));
   RPINN_TRY(apply_options(reader, options));
   RPINN_TRY(resolve_constants(reader));
+  RPINN_TRY(check_presets(reader));
   RPINN_TRY(read_coordinates(reader, coordinates));
   RPINN_TRY(read_fields(reader, fields));
   RPINN_TRY(read_unknowns(reader, rpinn_yaml_get(root, "unknowns")));

@@ -51,6 +51,17 @@ static RpinnNamedExpression *find_named(RpinnNamedExpression *list, size_t count
 
 enum { MAX_LISTED_NAMES = 12 };
 
+/* What a name is elsewhere in the problem, or NULL. */
+static const char *kind_of(RpinnProblem *problem, const char *name) {
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    if (!strcmp(problem->coordinates[i].name, name)) return "coordinate";
+  for (size_t i = 0; i < problem->num_fields; i++)
+    if (!strcmp(problem->fields[i].name, name)) return "field";
+  for (size_t i = 0; i < problem->num_unknowns; i++)
+    if (!strcmp(problem->unknowns[i].name, name)) return "unknown";
+  return find_named(problem->quantities, problem->num_quantities, name) ? "quantity" : NULL;
+}
+
 static RpinnStatus fail_unknown(Scope *scope, const char *name, RpinnPlace place) {
   const RpinnProblem *problem = scope->problem;
   size_t room = problem->num_constants + problem->num_coordinates + problem->num_fields +
@@ -72,10 +83,14 @@ static RpinnStatus fail_unknown(Scope *scope, const char *name, RpinnPlace place
   for (size_t i = 0; i < count && i < MAX_LISTED_NAMES; i++)
     rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
   if (count > MAX_LISTED_NAMES) rpinn_text_append(&list, ", …");
-  const char *near = rpinn_nearest_name(name, known, count);
-  RpinnStatus status = rpinn_fail_at(scope->context, place, "unknown name '%s'; expected one of %s%s%s%s",
-                                     name, list.bytes ? list.bytes : "?", near ? "; did you mean '" : "",
-                                     near ? near : "", near ? "'?" : "");
+  const char *near = rpinn_nearest_name(name, known, count), *kind = kind_of(scope->problem, name);
+  const char *names = list.bytes ? list.bytes : "?";
+  RpinnStatus status =
+      kind ? rpinn_fail_at(scope->context, place,
+                           "'%s' is a %s, which this expression must not depend on; expected one of %s", name,
+                           kind, names)
+           : rpinn_fail_at(scope->context, place, "unknown name '%s'; expected one of %s%s%s%s", name, names,
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   rpinn_text_free(&list);
   return status;
 }
@@ -87,6 +102,7 @@ static RpinnStatus resolve(void *user, const char *name, RpinnPlace place, Rpinn
   if (scope->kinds & RPINN_NAMES_CONSTANTS) {
     RpinnNamedExpression *constant = find_named(problem->constants, problem->num_constants, name);
     if (constant) {
+      constant->num_uses++;
       RPINN_TRY(resolve_named(scope, constant, RPINN_NAMES_CONSTANTS, "constant", place));
       *expression = constant->expression;
       return RPINN_OK;
@@ -111,6 +127,7 @@ static RpinnStatus resolve(void *user, const char *name, RpinnPlace place, Rpinn
       }
     RpinnNamedExpression *quantity = find_named(problem->quantities, problem->num_quantities, name);
     if (quantity) {
+      quantity->num_uses++;
       RPINN_TRY(resolve_named(scope, quantity, RPINN_NAMES_ALL, "quantity", place));
       *expression = quantity->expression;
       return RPINN_OK;

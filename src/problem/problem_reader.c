@@ -5,22 +5,22 @@
 
 RpinnPlace rpinn_reader_text_place(const RpinnYaml *node) {
   RpinnPlace place = node->place;
-  if (place.column) place.column += node->text_column_shift;
+  place.column = node->verbatim ? place.column + node->text_column_shift : 0;
   return place;
 }
 
 RpinnStatus rpinn_reader_mapping(RpinnReader *reader, const RpinnYaml *node, const char *what) {
   if (node->kind == RPINN_YAML_MAPPING) return RPINN_OK;
+  bool empty = node->kind == RPINN_YAML_SCALAR && !node->text[0];
   return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a mapping such as {key: value}",
-                       what, rpinn_yaml_kind_name(node->kind));
+                       what, empty ? "empty" : rpinn_yaml_kind_name(node->kind));
 }
 
 RpinnStatus rpinn_reader_text(RpinnReader *reader, const RpinnYaml *node, const char *what,
                               const char **text) {
   if (node->kind != RPINN_YAML_SCALAR)
-    return rpinn_fail_at(reader->context, node->place,
-                         "%s is %s; expected a value (an expression with commas needs quotes inside braces)",
-                         what, rpinn_yaml_kind_name(node->kind));
+    return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a single value", what,
+                         rpinn_yaml_kind_name(node->kind));
   if (!node->text[0])
     return rpinn_fail_at(reader->context, node->place, "%s is empty; expected a value", what);
   *text = node->text;
@@ -29,11 +29,15 @@ RpinnStatus rpinn_reader_text(RpinnReader *reader, const RpinnYaml *node, const 
 
 RpinnStatus rpinn_reader_fail_unknown(RpinnReader *reader, RpinnPlace place, const char *kind,
                                       const char *name, const char *const *known, size_t num_known) {
+  enum { MAX_LISTED = 40 }; /* a longer list would push the suggestion out of the message */
   RpinnText list = {0};
-  for (size_t i = 0; i < num_known; i++) rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
+  for (size_t i = 0; i < num_known && i < MAX_LISTED; i++)
+    rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
+  if (num_known > MAX_LISTED) rpinn_text_append(&list, ", …");
   const char *near = rpinn_nearest_name(name, known, num_known);
   RpinnStatus status = rpinn_fail_at(reader->context, place, "unknown %s '%s'; expected %s%s%s%s%s", kind,
-                                     name, num_known > 1 ? "one of " : "", list.bytes ? list.bytes : "none",
+                                     name, num_known > 1 ? "one of " : "",
+                                     list.bytes ? list.bytes : "none: there are none in this problem",
                                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   rpinn_text_free(&list);
   return status;
@@ -47,6 +51,11 @@ RpinnStatus rpinn_reader_keys(RpinnReader *reader, const RpinnYaml *mapping, con
     bool known = false;
     for (size_t k = 0; k < num_allowed; k++) known |= !strcmp(key, allowed[k]);
     if (known) continue;
+    if (strpbrk(key, "()"))
+      return rpinn_fail_at(reader->context, mapping->keys[i]->place,
+                           "'%s' in %s looks like a piece of an expression; expected quotes around an "
+                           "expression with commas inside braces",
+                           key, what);
     RpinnText kind = {0};
     rpinn_text_append(&kind, "key in %s:", what);
     RpinnStatus status = rpinn_reader_fail_unknown(

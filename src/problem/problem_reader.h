@@ -11,7 +11,8 @@ typedef struct RpinnReader {
   RpinnProblem *problem;
 } RpinnReader;
 
-/* Where a scalar's text starts (behind its quote). */
+/* Where a scalar's text starts (behind its quote). Without a column where the text is folded or escaped:
+ * columns inside it cannot be counted on. */
 RpinnPlace rpinn_reader_text_place(const RpinnYaml *node);
 /* `what` names the thing in messages: "terms", "the noise of term 'f'". */
 RpinnStatus rpinn_reader_mapping(RpinnReader *reader, const RpinnYaml *node, const char *what);

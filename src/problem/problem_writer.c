@@ -12,7 +12,27 @@ static bool is_plain(const char *value) {
   if (!length || isspace((unsigned char)value[length - 1])) return false;
   bool starts_well = isalnum((unsigned char)value[0]) || value[0] == '(' || value[0] == '_' ||
                      value[0] == '.' || (value[0] == '-' && length > 1 && !isspace((unsigned char)value[1]));
-  return starts_well && !strpbrk(value, ",[]{}#:\"'&!|>%@`\\\n\t");
+  for (size_t i = 0; i < length; i++) {
+    unsigned char byte = (unsigned char)value[i];
+    if (byte < 0x20 || byte >= 0x7f || strchr(",[]{}#:\"'&!|>%@`\\", byte)) return false;
+  }
+  return starts_well;
+}
+
+/* One character of UTF-8 (the YAML reader gives nothing else); returns its length. */
+static size_t decode_character(const char *text, unsigned *code) {
+  unsigned first = (unsigned char)text[0];
+  size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  *code = length == 1 ? first : first & (0x7fu >> length);
+  for (size_t i = 1; i < length; i++) *code = *code << 6 | ((unsigned char)text[i] & 0x3f);
+  return length;
+}
+
+/* Characters that YAML refuses or folds when they stand in a text as they are: controls, line ends of all
+ * kinds, the byte order mark and what is no character at all. */
+static bool needs_escape(unsigned code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
+         (code >= 0xfffe && code < 0x10000);
 }
 
 static void write_text(RpinnText *out, const char *value) {
@@ -21,15 +41,16 @@ static void write_text(RpinnText *out, const char *value) {
     return;
   }
   rpinn_text_append(out, "\"");
-  for (; *value; value++) {
-    if (*value == '"' || *value == '\\')
+  while (*value) {
+    unsigned code;
+    size_t length = decode_character(value, &code);
+    if (code == '"' || code == '\\')
       rpinn_text_append(out, "\\%c", *value);
-    else if (*value == '\n')
-      rpinn_text_append(out, "\\n");
-    else if (*value == '\t')
-      rpinn_text_append(out, "\\t");
+    else if (needs_escape(code))
+      rpinn_text_append(out, "\\u%04X", code);
     else
-      rpinn_text_append(out, "%c", *value);
+      rpinn_text_append_bytes(out, value, length);
+    value += length;
   }
   rpinn_text_append(out, "\"");
 }
@@ -195,7 +216,8 @@ static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const
     rpinn_text_append(out, ", weight: ");
     write_number(out, term->weight);
   }
-  if (term->perturb) rpinn_text_append(out, ", perturb: true");
+  if (term->perturb != (term->source == RPINN_DATA_TRUTH))
+    rpinn_text_append(out, ", perturb: %s", term->perturb ? "true" : "false");
   if (term->is_test) rpinn_text_append(out, ", role: test");
   rpinn_text_append(out, "}\n");
 }

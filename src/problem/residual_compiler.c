@@ -79,8 +79,8 @@ static RpinnStatus channel_leaf(Compiler *compiler, uint32_t field, const RpinnC
     k++;
   if (k == MAX_INPUTS ||
       (k == compiler->num_inputs && !rpinn_channel_set_insert(&compiler->program->channels[field], channel)))
-    return rpinn_fail_at(compiler->context, compiler->place, "%s needs too many different field derivatives",
-                         compiler->owner);
+    return rpinn_fail_at(compiler->context, compiler->place,
+                         "%s needs too many different field derivatives; expected fewer", compiler->owner);
   if (k == compiler->num_inputs) {
     compiler->input_field[k] = field;
     compiler->input_channel[k] = *channel;
@@ -180,7 +180,7 @@ static RpinnStatus merge_group(Compiler *compiler, uint32_t field, unsigned orde
       rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, rpinn_expression_number(pool, smallest), core);
   RpinnExpression merged = rpinn_expression_apply(pool, RPINN_OPERATION_MULTIPLY, factor, leaf);
   *expression = rpinn_expression_apply(pool, RPINN_OPERATION_ADD, merged, rest);
-  return rpinn_expression_pool_status(compiler->context, pool);
+  return rpinn_expression_pool_status_at(compiler->context, pool, compiler->place);
 }
 
 /* Merge what can be merged among the derivatives of one order of one field. */
@@ -198,7 +198,7 @@ static RpinnStatus merge_order(Compiler *compiler, uint32_t field, unsigned orde
   if (dependence.in_step) return RPINN_OK;
   for (size_t k = 0; k < count; k++) {
     RpinnExpression slope = rpinn_expression_derive_leaf(pool, *expression, leaves[k]);
-    RPINN_TRY(rpinn_expression_pool_status(compiler->context, pool));
+    RPINN_TRY(rpinn_expression_pool_status_at(compiler->context, pool, compiler->place));
     RPINN_TRY(find_dependence(compiler, slope, leaves, count, &dependence));
     cores[k] = rpinn_expression_split_coefficient(pool, slope, &coefficients[k]);
     free_to_merge[k] = !dependence.at_all && coefficients[k] != 0;
@@ -234,7 +234,7 @@ static RpinnStatus replace_fields(Compiler *compiler, RpinnExpression *expressio
       if (list.count)
         *expression = rpinn_expression_substitute(compiler->pool, *expression, replace_listed, &list);
     }
-  return rpinn_expression_pool_status(compiler->context, compiler->pool);
+  return rpinn_expression_pool_status_at(compiler->context, compiler->pool, compiler->place);
 }
 
 /* ---- instructions ---- */
@@ -284,7 +284,7 @@ static RpinnStatus expand_powers(Compiler *compiler, RpinnExpression *expression
   *expression = image[*expression];
   free(image);
   free(used);
-  return rpinn_expression_pool_status(compiler->context, pool);
+  return rpinn_expression_pool_status_at(compiler->context, pool, compiler->place);
 }
 
 static RpinnStatus emit(Compiler *compiler, RpinnExpression expression) {

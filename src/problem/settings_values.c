@@ -4,8 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "text.h"
+
+enum { MAX_CHOICES = 16 };
 
 static const RpinnSettingDefinition definitions[RPINN_NUM_SETTINGS] = {
 #define RPINN_SETTING_ROW(name, text, kind, initial, lowest, highest, choices, help)                         \
@@ -29,6 +32,8 @@ static bool has_auto(RpinnSetting setting) {
   return !strcmp(definitions[setting].initial, "auto");
 }
 
+#define LARGE 1e100 /* a limit that nobody meets is not worth showing */
+
 static void describe_range(RpinnSetting setting, char *text, size_t size) {
   const RpinnSettingDefinition *definition = &definitions[setting];
   const char *also = has_auto(setting) ? " or auto" : "";
@@ -40,8 +45,8 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
   case RPINN_SETTING_REAL:
     if (isinf(definition->highest))
       snprintf(text, size, "a number above 0, inf included%s", also);
-    else if (definition->highest == 1)
-      snprintf(text, size, "a number above 0 and at most 1%s", also);
+    else if (definition->highest < LARGE)
+      snprintf(text, size, "a number above 0 and at most %g%s", definition->highest, also);
     else
       snprintf(text, size, "a number above 0%s", also);
     break;
@@ -49,7 +54,7 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
     snprintf(text, size, "%s%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices,
              has_auto(setting) ? "|auto" : "");
     break;
-  case RPINN_SETTING_TEXT: snprintf(text, size, "a text"); break;
+  case RPINN_SETTING_TEXT: snprintf(text, size, "one of %s", definition->choices); break;
   }
 }
 
@@ -57,6 +62,22 @@ void rpinn_setting_describe(RpinnSetting setting, char *text, size_t size) {
   char range[256];
   describe_range(setting, range, sizeof range);
   snprintf(text, size, "%s; default %s", range, definitions[setting].initial);
+}
+
+/* The choice nearest to a typo, for the message; false when none is near. */
+static bool nearest_choice(const char *choices, const char *typo, char near[64]) {
+  const char *known[MAX_CHOICES];
+  char words[MAX_CHOICES][64];
+  size_t count = 0;
+  for (const char *start = choices; *start && count < MAX_CHOICES; count++) {
+    size_t width = strcspn(start, "|");
+    snprintf(words[count], sizeof words[count], "%.*s", (int)width, start);
+    known[count] = words[count];
+    start += width + (start[width] == '|');
+  }
+  const char *name = rpinn_nearest_name(typo, known, count);
+  if (name) snprintf(near, 64, "%s", name);
+  return name != NULL;
 }
 
 /* Position of text among "a|b|c"; -1 when it is none of them. */
@@ -73,9 +94,11 @@ static int choice_position(const char *choices, const char *text) {
 
 static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
                               RpinnPlace place) {
-  char range[256];
+  char range[256], near[64];
   describe_range(setting, range, sizeof range);
-  return rpinn_fail_at(context, place, "%s is '%s'; expected %s", definitions[setting].name, text, range);
+  bool suggests = nearest_choice(definitions[setting].choices, text, near);
+  return rpinn_fail_at(context, place, "%s is '%s'; expected %s%s%s%s", definitions[setting].name, text,
+                       range, suggests ? "; did you mean '" : "", suggests ? near : "", suggests ? "'?" : "");
 }
 
 static bool parse_number(RpinnSetting setting, const char *text, double *number) {
@@ -110,7 +133,10 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
     if (number < 0) return fail_value(context, setting, text, place);
     break;
   case RPINN_SETTING_TEXT:
-    if (!*text) return fail_value(context, setting, text, place);
+    /* A path may be anything, so that only what looks like a typo of one of the words is refused. */
+    if (!*text || (choice_position(definitions[setting].choices, text) < 0 && access(text, F_OK) != 0 &&
+                   nearest_choice(definitions[setting].choices, text, (char[64]){0})))
+      return fail_value(context, setting, text, place);
     break;
   }
   settings->values[setting].number = number;

@@ -211,6 +211,11 @@ static RpinnStatus read_scalar(Reader *reader, const yaml_event_t *event, RpinnY
   if (!(*node)->text) return rpinn_fail_memory(reader->context);
   (*node)->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
   (*node)->text_column_shift = (*node)->quoted;
+  /* Folded lines, escapes and block texts are longer in the file than the text they stand for. */
+  size_t num_characters = 0;
+  for (size_t i = 0; i < length; i++) num_characters += !continues_character(value[i]);
+  (*node)->verbatim =
+      event->end_mark.index - event->start_mark.index == num_characters + 2 * (*node)->text_column_shift;
   return RPINN_OK;
 }
 

@@ -22,6 +22,7 @@ struct RpinnYaml {
   bool quoted;      /* scalar: was written with quotes or as a block */
   size_t
       text_column_shift; /* scalar: 1 when quoted, as the text starts one byte after place.column, else 0 */
+  bool verbatim;         /* scalar: the text stands in the file byte by byte, not folded or escaped */
   size_t count;          /* sequence: items; mapping: pairs */
   RpinnYaml **keys;      /* mapping: [count] scalars, all different */
   RpinnYaml **items;     /* sequence: [count] items; mapping: [count] values */

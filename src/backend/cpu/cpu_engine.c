@@ -16,11 +16,8 @@
 typedef struct CpuEngine {
   RpinnBackend base;
   const RpinnPointwise *kernels;
-  RpinnCpuWork *work;        /* the terms */
-  RpinnFieldPass **passes;   /* [num_fields] for blocks of work */
-  RpinnCpuWork *predictions; /* the last evaluation, kept because members share it */
-  RpinnFieldPass **prediction_passes;
-  RpinnEvaluation evaluation;
+  RpinnCpuWork *work;              /* the terms */
+  RpinnFieldPass **passes;         /* [num_fields] for blocks of work */
   const Real **outputs;            /* [num_fields] */
   Real **bars;                     /* [num_fields] */
   Real *theta, *gradient, *m, *v;  /* [N] */
@@ -58,9 +55,7 @@ static void destroy(RpinnBackend *backend) {
   CpuEngine *engine = (CpuEngine *)backend;
   if (!engine) return;
   destroy_passes(backend->model, engine->passes);
-  destroy_passes(backend->model, engine->prediction_passes);
   RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->work);
-  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
   void *parts[] = {engine->outputs,
                    engine->bars,
                    engine->theta,
@@ -205,9 +200,9 @@ static bool energy_rows(CpuEngine *engine, const RpinnSegment *segment, const Re
   const RpinnTermModel *term = &engine->base.model->terms[segment->item];
   const double *offsets = user ? (const double *)user + segment->first_result : NULL;
   const double *targets = term->targets + segment->first_point;
-  double inverse_sigma = term->inverse_sigma, sum = 0;
+  double inverse_sigma = term->inverse_sigma, shift = engine->work->late_shift[segment->item], sum = 0;
   for (size_t p = 0; p < segment->num_points; p++) {
-    double row = ((double)results[p] - targets[p]) * inverse_sigma - (offsets ? offsets[p] : 0.0);
+    double row = ((double)results[p] - (targets[p] - shift)) * inverse_sigma - (offsets ? offsets[p] : 0.0);
     sum += row * row;
     engine->weights[p] = (Real)(row * inverse_sigma);
   }
@@ -300,46 +295,46 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
 
 /* ---- predictions ---- */
 
-static RpinnStatus prepare_evaluation(CpuEngine *engine, const RpinnEvaluation *evaluation) {
-  const RpinnEnergyModel *model = engine->base.model;
-  if (engine->predictions && !memcmp(&engine->evaluation, evaluation, sizeof *evaluation)) return RPINN_OK;
-  destroy_passes(model, engine->prediction_passes);
-  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
-  engine->prediction_passes = NULL;
-  engine->predictions = NULL;
+/* The plan of an evaluation: made for each call, which is little beside a member's minimisation. */
+static RpinnCpuWork *plan_evaluation(const CpuEngine *engine, const RpinnEvaluation *evaluation) {
   RpinnWorkItem *items = calloc(evaluation->num_programs + 1, sizeof *items);
-  if (!items) return RPINN_ERROR_MEMORY;
+  if (!items) return NULL;
   for (size_t q = 0; q < evaluation->num_programs; q++)
     items[q] = (RpinnWorkItem){evaluation->programs[q], evaluation->num_points, evaluation->points};
-  engine->predictions = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, evaluation->num_programs);
+  RpinnCpuWork *work =
+      RPINN_REAL_NAME(rpinn_cpu_work_create)(engine->base.model, items, evaluation->num_programs);
   free(items);
-  engine->prediction_passes = engine->predictions ? create_passes(engine, engine->predictions) : NULL;
-  if (!engine->prediction_passes) {
-    RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->predictions);
-    engine->predictions = NULL;
-    return RPINN_ERROR_MEMORY;
+  return work;
+}
+
+static void evaluate_member(CpuEngine *engine, const RpinnCpuWork *work, RpinnFieldPass **passes,
+                            double *values) {
+  set_passes(engine, passes, engine->theta);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    forward_fields(engine, passes, block);
+    for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++) {
+      const RpinnSegment *segment = &work->segments[s];
+      const Real *results = segment_results(engine, work, block, s, engine->theta);
+      for (size_t p = 0; p < segment->num_points; p++)
+        values[segment->first_result + p] = (double)results[p] + work->late_shift[segment->item];
+    }
   }
-  engine->evaluation = *evaluation;
-  return RPINN_OK;
 }
 
 static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
                             const RpinnEvaluation *evaluation, double *values) {
   CpuEngine *engine = (CpuEngine *)backend;
-  RPINN_TRY(prepare_evaluation(engine, evaluation));
-  const RpinnCpuWork *work = engine->predictions;
-  for (size_t k = 0; k < batch->num_members; k++, values += work->num_results) {
+  RpinnCpuWork *work = plan_evaluation(engine, evaluation);
+  RpinnFieldPass **passes = work ? create_passes(engine, work) : NULL;
+  for (size_t k = 0; passes && k < batch->num_members; k++) {
     to_real(backend->model->num_parameters, rpinn_batch_parameters(batch, backend->model, k), engine->theta);
-    set_passes(engine, engine->prediction_passes, engine->theta);
-    for (size_t b = 0; b < work->num_blocks; b++) {
-      const RpinnBlock *block = &work->blocks[b];
-      forward_fields(engine, engine->prediction_passes, block);
-      for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++)
-        to_double(work->segments[s].num_points, segment_results(engine, work, block, s, engine->theta),
-                  values + work->segments[s].first_result);
-    }
+    evaluate_member(engine, work, passes, values + k * work->num_results);
   }
-  return RPINN_OK;
+  RpinnStatus status = passes ? RPINN_OK : RPINN_ERROR_MEMORY;
+  destroy_passes(backend->model, passes);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(work);
+  return status;
 }
 
 /* ---- rows and Jacobian ---- */
@@ -347,9 +342,9 @@ static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch
 /* user: rows [M]. */
 static bool residual_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
   const RpinnTermModel *term = &engine->base.model->terms[segment->item];
-  double *rows = (double *)user + segment->first_result;
+  double *rows = (double *)user + segment->first_result, shift = engine->work->late_shift[segment->item];
   for (size_t p = 0; p < segment->num_points; p++)
-    rows[p] = ((double)results[p] - term->targets[segment->first_point + p]) * term->inverse_sigma;
+    rows[p] = ((double)results[p] - (term->targets[segment->first_point + p] - shift)) * term->inverse_sigma;
   return false;
 }
 

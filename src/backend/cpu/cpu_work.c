@@ -31,13 +31,27 @@ static bool make_shapes(RpinnCpuWork *work, const RpinnWorkItem *items) {
   size_t num_fields = work->model->num_fields;
   work->shapes = RPINN_ARENA_NEW(work->arena, RpinnJetShape, work->num_items * num_fields);
   work->maps = RPINN_ARENA_NEW(work->arena, RpinnChannelMap, work->num_items * num_fields);
-  if (!work->shapes || !work->maps) return false;
+  work->late_shift = RPINN_ARENA_NEW(work->arena, double, work->num_items);
+  if (!work->shapes || !work->maps || !work->late_shift) return false;
   for (size_t k = 0; k < work->num_items; k++)
     for (size_t f = 0; f < num_fields; f++)
       if (items[k].program->channels[f].count) RPINN_REAL_NAME(rpinn_channel_map_make)
   (&work->model->networks[f], &items[k].program->channels[f], &work->shapes[k * num_fields + f],
    &work->maps[k * num_fields + f]);
   return true;
+}
+
+/* A program that is nothing but the value of a field leaves that field's shift to the end. */
+static void find_late_shifts(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  for (size_t k = 0; k < work->num_items; k++) {
+    const RpinnResidualProgram *program = items[k].program;
+    bool is_value =
+        program->num_instructions == 1 && program->num_inputs == 1 && program->inputs[0].channel == 0;
+    if (!is_value) continue;
+    size_t field = program->inputs[0].field;
+    work->late_shift[k] = work->model->networks[field].output_shift;
+    work->maps[k * work->model->num_fields + field].shift = 0;
+  }
 }
 
 /* Equal parts of each item, each at most points_per_segment. */
@@ -167,8 +181,13 @@ RpinnCpuWork *RPINN_REAL_NAME(rpinn_cpu_work_create)(const RpinnEnergyModel *mod
   RpinnCpuWork *work = arena ? RPINN_ARENA_NEW(arena, RpinnCpuWork, 1) : NULL;
   if (work) {
     *work = (RpinnCpuWork){.model = model, .num_items = num_items, .arena = arena};
-    if (make_shapes(work, items) && make_segments(work, items) && make_blocks(work) &&
-        make_runs(work, items) && make_programs(work, items))
+    if (!make_shapes(work, items)) {
+      rpinn_arena_destroy(arena);
+      return NULL;
+    }
+    find_late_shifts(work, items);
+    if (make_segments(work, items) && make_blocks(work) && make_runs(work, items) &&
+        make_programs(work, items))
       return work;
   }
   rpinn_arena_destroy(arena); /* the work itself lives in it */

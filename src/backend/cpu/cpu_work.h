@@ -36,8 +36,12 @@ typedef struct RpinnCpuWork {
   RpinnBlock *blocks;
   RpinnJetShape *shapes; /* [num_items][num_fields] */
   RpinnChannelMap *maps; /* [num_items][num_fields] */
-  size_t *max_rows;      /* [num_fields] of any block */
-  size_t max_points;     /* of any segment */
+  /* [num_items] to be added to an item's results in double. A value near 100 with noise 0.01 has few digits
+   * left in float; where the program is the value itself, its large constant part waits until the data are
+   * subtracted. */
+  double *late_shift;
+  size_t *max_rows;  /* [num_fields] of any block */
+  size_t max_points; /* of any segment */
   RpinnArena *arena;
   Real *scratch; /* registers of the segment at hand */
 } RpinnCpuWork;

@@ -211,7 +211,8 @@ static void add_slope_b(RpinnOperation operation, size_t count, const Real *w, c
     for (size_t p = 0; p < count; p++) bbar[p] -= w[p] * r[p] / b[p];
     break;
   case RPINN_OPERATION_POWER:
-    for (size_t p = 0; p < count; p++) bbar[p] += w[p] * r[p] * RPINN_MATH(log)(a[p]);
+    for (size_t p = 0; p < count; p++)
+      bbar[p] += r[p] == 0 ? 0 : w[p] * r[p] * RPINN_MATH(log)(a[p]); /* 0^b */
     break;
   case RPINN_OPERATION_MIN:
     for (size_t p = 0; p < count; p++) bbar[p] += a[p] < b[p] ? 0 : w[p];
