@@ -259,7 +259,7 @@ static void test_warnings(void **state) {
   for (size_t i = 0; i < sizeof doubts / sizeof doubts[0]; i++) {
     RpinnContext *context = rpinn_context_create();
     RpinnProblem *problem;
-    RpinnCheck *check;
+    RpinnCheck *check = NULL;
     RpinnStatus status =
         rpinn_problem_parse(context, "doubt.yaml", doubts[i].text, strlen(doubts[i].text), NULL, &problem);
     if (status == RPINN_OK) status = rpinn_check_create(context, problem, &check);
