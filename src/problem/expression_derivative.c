@@ -116,6 +116,9 @@ static RpinnExpression derive_node(Rules *rules, RpinnExpression self, const Rpi
 
 static RpinnExpression derive(RpinnExpressionPool *pool, RpinnExpression expression,
                               const Variable *variable) {
+  pool->num_visits += (size_t)expression + 1;
+  if (pool->status == RPINN_OK && pool->num_visits > RPINN_MAX_VISITS) pool->status = RPINN_ERROR_INPUT;
+  if (pool->status != RPINN_OK) return 0;
   Rules rules = {pool, rpinn_expression_number(pool, 0), rpinn_expression_number(pool, 1)};
   uint8_t *used = rpinn_expression_reachable(pool, expression);
   RpinnExpression *derivative = used ? malloc(((size_t)expression + 1) * sizeof *derivative) : NULL;
