@@ -14,7 +14,7 @@
 
 #include "derivative_check.h"
 
-enum { POINTS_PER_TERM = 24, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
+enum { POINTS_PER_TERM = 10, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
 
 typedef struct Examiner {
   RpinnContext *context;
