@@ -230,7 +230,7 @@ static void test_without_a_file(void **state) {
 /* A small file that asks for the derivative of a large expression again and again. */
 static void test_endless_derivatives(void **state) {
   (void)state;
-  enum { NESTED = 15, REPEATED = 4000 };
+  enum { NESTED = 13, REPEATED = 4000 };
   char *text = malloc(1 << 20), *end = text;
   assert_non_null(text);
   end += sprintf(end, "name: long\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [2]}}\nquantities:\n"
