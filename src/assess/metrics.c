@@ -1,6 +1,7 @@
 #include "metrics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 double rpinn_metric_relative_l2(size_t count, const double *prediction, const double *reference) {
   double error = 0, size = 0;
@@ -19,4 +20,82 @@ double rpinn_metric_largest_error(size_t count, const double *prediction, const 
     if (!(difference <= largest)) largest = difference; /* keeps NaN */
   }
   return largest;
+}
+
+double rpinn_metric_mean_std(size_t count, const double *std) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += std[i];
+  return sum / (double)count;
+}
+
+/* sum_i  -1/2 (mu - u)^2 / s^2 - 1/2 log(2 pi) - log_factor log s */
+static double log_probability(size_t count, const double *mean, const double *std, const double *reference,
+                              double log_factor) {
+  const double half_log_two_pi = 0.91893853320467274178;
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    double difference = mean[i] - reference[i], z = difference / std[i];
+    if (std[i] == 0 && !isnan(difference))
+      sum += difference == 0 ? (double)INFINITY : -(double)INFINITY;
+    else
+      sum += -0.5 * z * z - half_log_two_pi - log_factor * log(std[i]);
+  }
+  return sum;
+}
+
+double rpinn_metric_lpp(size_t count, const double *mean, const double *std, const double *reference) {
+  return log_probability(count, mean, std, reference, 1);
+}
+
+double rpinn_metric_lpp_table(size_t count, const double *mean, const double *std, const double *reference) {
+  return log_probability(count, mean, std, reference, 2);
+}
+
+double rpinn_metric_coverage(size_t count, const double *mean, const double *std, const double *reference) {
+  size_t covered = 0;
+  for (size_t i = 0; i < count; i++) covered += fabs(mean[i] - reference[i]) < 2 * std[i];
+  return (double)covered / (double)count;
+}
+
+double rpinn_metric_interval_coverage(size_t count, const double *low, const double *high,
+                                      const double *reference) {
+  size_t covered = 0;
+  for (size_t i = 0; i < count; i++) covered += low[i] <= reference[i] && reference[i] <= high[i];
+  return (double)covered / (double)count;
+}
+
+/* x_1 <= … <= x_n:  sum_i |x_i - y|,  and the sum over pairs
+ *   sum_{i<j} (x_j - x_i) = sum_i (2 i - n - 1) (x_i - y),
+ * in n steps where the definition takes n^2. The shift by y changes nothing exactly, and keeps small
+ * differences of large values from drowning. */
+static void score_sums(size_t n, const double *sorted, double y, double *distance, double *pairs) {
+  *distance = *pairs = 0;
+  for (size_t i = 0; i < n; i++) {
+    double x = sorted[i] - y;
+    *distance += fabs(x);
+    *pairs += (2 * (double)i + 1 - (double)n) * x;
+  }
+}
+
+RpinnStatus rpinn_metric_crps(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
+                              const double *reference, double *crps, double *unbiased) {
+  enum { AT_ONCE = 8 };
+  size_t count = rpinn_kept_draws_count(kept);
+  double n = (double)count, distances = 0, all_pairs = 0, points = (double)num_values;
+  double *sorted = malloc((AT_ONCE * count + 1) * sizeof *sorted);
+  if (!sorted) return RPINN_ERROR_MEMORY;
+  for (size_t first = 0; first < num_values; first += AT_ONCE) {
+    size_t num = num_values - first < AT_ONCE ? num_values - first : AT_ONCE;
+    rpinn_kept_draws_sort(kept, first_value + first, num, sorted);
+    for (size_t i = 0; i < num; i++) {
+      double distance, pairs;
+      score_sums(count, sorted + i * count, reference[first + i], &distance, &pairs);
+      distances += distance;
+      all_pairs += pairs;
+    }
+  }
+  free(sorted);
+  if (crps) *crps = (distances / n - all_pairs / (n * n)) / points;
+  if (unbiased) *unbiased = (distances / n - all_pairs / (n * (n - 1))) / points;
+  return RPINN_OK;
 }
