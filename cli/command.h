@@ -11,7 +11,7 @@ enum { EXIT_DONE = 0, EXIT_MACHINE = 1, EXIT_USAGE = 2, EXIT_PROBLEMS = 3, EXIT_
 typedef enum OptionSet {
   OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
   OPTIONS_JSON = 2,    /* --json */
-  OPTIONS_RUN = 4,     /* --out, --quiet */
+  OPTIONS_RUN = 4,     /* --out, --quiet, --resume, --plan */
   OPTIONS_BENCH = 8    /* --repetitions, --at-least */
 } OptionSet;
 
@@ -20,7 +20,7 @@ enum { MAX_OVERRIDES = 256 };
 typedef struct Options {
   const char *problem; /* the one positional argument, or NULL */
   const char *folder;  /* --out, or NULL */
-  bool json, quiet;
+  bool json, quiet, resume, plan;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;

@@ -1,4 +1,5 @@
 /* rpinn run PROBLEM */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,15 +32,43 @@ typedef struct ProgressLine {
   double next_plain; /* seconds: where there is no terminal, a line every ten seconds */
 } ProgressLine;
 
+static void print_time(char text[32], double seconds) {
+  if (isnan(seconds))
+    snprintf(text, 32, "?");
+  else if (seconds < 100)
+    snprintf(text, 32, "%.0f s", seconds);
+  else if (seconds < 6000)
+    snprintf(text, 32, "%.0f min", seconds / 60);
+  else
+    snprintf(text, 32, "%.1f h", seconds / 3600);
+}
+
 static void show_progress(void *user, const RpinnProgress *progress) {
   ProgressLine *line = user;
-  bool last = progress->iterations >= progress->max_iterations;
-  if (!line->terminal && !last && progress->seconds < line->next_plain) return;
+  if (!line->terminal && !progress->last && progress->seconds < line->next_plain) return;
   line->next_plain = progress->seconds + 10;
-  fprintf(stderr, "%siteration %zu of %zu, loss %.6g, %.1f s%s", line->terminal ? "\r\033[K" : "",
-          progress->iterations, progress->max_iterations, progress->loss, progress->seconds,
-          line->terminal ? "" : "\n");
+  char left[32], losses[96] = "";
+  print_time(left, progress->seconds_left);
+  if (!isnan(progress->loss_median))
+    snprintf(losses, sizeof losses, ", loss %.4g (%.4g to %.4g)", progress->loss_median, progress->loss_low,
+             progress->loss_high);
+  fprintf(stderr, "%s%llu of %llu members, %llu iterations, %.1f s", line->terminal ? "\r\033[K" : "",
+          (unsigned long long)progress->done, (unsigned long long)progress->total,
+          (unsigned long long)progress->iterations, progress->seconds);
+  if (!progress->last) fprintf(stderr, ", %s left", left);
+  fprintf(stderr, "%s", losses);
+  if (progress->failed) fprintf(stderr, ", %llu failed", (unsigned long long)progress->failed);
+  if (!line->terminal) fprintf(stderr, "\n");
   fflush(stderr);
+}
+
+static int print_results(const RpinnRun *run, const Options *options, const char *folder) {
+  bool printed = options->json     ? printf("%s", rpinn_run_json(run)) >= 0
+                 : !options->quiet ? printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0
+                                   : true;
+  if (printed && fflush(stdout) == 0) return EXIT_DONE;
+  fprintf(stderr, "rpinn: cannot write to the standard output\n");
+  return EXIT_MACHINE;
 }
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {
@@ -51,6 +80,7 @@ static int perform(RpinnContext *context, RpinnProblem *problem, const Options *
              rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD));
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnRunOptions run_options = {.folder = folder,
+                                 .resume = options->resume,
                                  .interrupted = stop_is_requested,
                                  .progress = options->quiet ? NULL : show_progress,
                                  .user = &line};
@@ -58,17 +88,19 @@ static int perform(RpinnContext *context, RpinnProblem *problem, const Options *
   RpinnStatus status = rpinn_run(context, problem, &run_options, &run);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
   if (status != RPINN_OK) return report_failure(context, status);
-  bool printed = options->json     ? printf("%s", rpinn_run_json(run)) >= 0
-                 : !options->quiet ? printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0
-                                   : true;
-  int code = printed && fflush(stdout) == 0 ? EXIT_DONE : EXIT_MACHINE;
-  if (code != EXIT_DONE) fprintf(stderr, "rpinn: cannot write to the standard output\n");
-  if (rpinn_run_interrupted(run)) {
-    fprintf(stderr, "rpinn: interrupted; what was reached is in %s\n", folder);
-    code = EXIT_INTERRUPTED;
-  }
+  int code = EXIT_INTERRUPTED;
+  if (rpinn_run_interrupted(run))
+    fprintf(stderr, "rpinn: interrupted; the members made so far are saved in %s, and --resume goes on\n",
+            folder);
+  else
+    code = print_results(run, options, folder);
   rpinn_run_destroy(run);
   return code;
+}
+
+static int show_plan(RpinnContext *context, RpinnProblem *problem) {
+  char *plan = rpinn_run_plan(context, problem);
+  return plan ? print_and_free(plan) : report_failure(context, rpinn_context_error(context)->status);
 }
 
 static int run_run(const Options *options) {
@@ -77,20 +109,24 @@ static int run_run(const Options *options) {
   if (!context) return EXIT_MACHINE;
   catch_signals();
   RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
-  int code = status == RPINN_OK ? perform(context, problem, options) : report_failure(context, status);
+  int code = status != RPINN_OK ? report_failure(context, status)
+             : options->plan    ? show_plan(context, problem)
+                                : perform(context, problem, options);
   rpinn_problem_destroy(problem);
   rpinn_context_destroy(context);
   return code;
 }
 
-const Command command_run = {.name = "run",
-                             .arguments = "PROBLEM",
-                             .summary =
-                                 "Find the most probable parameters of a problem and write a run directory",
-                             .details = "PROBLEM is a shipped name (see rpinn list), a path to a YAML file, "
-                                        "or the run.yaml of an earlier run. This\n"
-                                        "version has --method map; --prior-scale inf gives maximum "
-                                        "likelihood. The directory holds run.yaml (the\n"
-                                        "complete problem), run.log, predictions.csv and summary.json.\n",
-                             .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
-                             .run = run_run};
+const Command command_run = {
+    .name = "run",
+    .arguments = "PROBLEM",
+    .summary = "Sample a posterior, or find its most probable point, and write a run directory",
+    .details =
+        "PROBLEM is a shipped name (see rpinn list), a path to a YAML file, or the run.yaml of an earlier "
+        "run.\n"
+        "Methods: rpinn (minimisers of the randomised loss), ensemble (the same without noise), map (one\n"
+        "minimiser; with --prior-scale inf: maximum likelihood). Ctrl-C saves; --resume goes on and gives "
+        "the\n"
+        "same bytes as a run that was never stopped.\n",
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
+    .run = run_run};

@@ -18,12 +18,14 @@ static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
 
 static int fail_unknown_flag(const Command *command, const char *flag) {
   char names[RPINN_NUM_SETTINGS][64];
-  const char *known[RPINN_NUM_SETTINGS + 9] = {"--help"};
+  const char *known[RPINN_NUM_SETTINGS + 11] = {"--help"};
   size_t count = 1;
   if (command->option_sets & OPTIONS_JSON) known[count++] = "--json";
   if (command->option_sets & OPTIONS_RUN) {
     known[count++] = "--out";
     known[count++] = "--quiet";
+    known[count++] = "--resume";
+    known[count++] = "--plan";
   }
   if (command->option_sets & OPTIONS_BENCH) {
     known[count++] = "--repetitions";
@@ -120,7 +122,11 @@ static int take_option(const Command *command, Arguments *arguments, const char 
   const char *inline_value = equals ? equals + 1 : NULL;
   bool *toggle = NULL;
   if (!strcmp(flag, "--json") && command->option_sets & OPTIONS_JSON) toggle = &options->json;
-  if (!strcmp(flag, "--quiet") && command->option_sets & OPTIONS_RUN) toggle = &options->quiet;
+  if (command->option_sets & OPTIONS_RUN) {
+    if (!strcmp(flag, "--quiet")) toggle = &options->quiet;
+    if (!strcmp(flag, "--resume")) toggle = &options->resume;
+    if (!strcmp(flag, "--plan")) toggle = &options->plan;
+  }
   if (toggle && inline_value) return report_usage("%s takes no value; found '%s'", flag, inline_value);
   if (toggle) {
     *toggle = true;
@@ -196,7 +202,9 @@ void command_print_help(const Command *command) {
   }
   if (command->option_sets & OPTIONS_RUN)
     printf("  --out DIR                the run directory (default results/<problem>-<method>)\n"
-           "  --quiet                  no progress and no table\n");
+           "  --quiet                  no progress and no table\n"
+           "  --resume                 go on with the run in --out, or add members with more --samples\n"
+           "  --plan                   say what would run, its time, memory and disk, then stop\n");
   if (command->option_sets & OPTIONS_BENCH)
     printf("  --repetitions N          interleaved repetitions whose median counts (default 25)\n"
            "  --at-least SHARE         exit code 3 when a speed is below this share of its bar\n");

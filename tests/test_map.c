@@ -138,7 +138,7 @@ static bool is_stopped(void *user) {
 }
 
 static void run_in(const char *folder, const char *problem_name, const char *optimizer, bool *stop,
-                   RpinnRun **run) {
+                   bool resume, RpinnRun **run) {
   RpinnContext *context = rpinn_context_create();
   RpinnOverride overrides[] = {{"method", "map", "test", true},
                                {"optimizer", optimizer, "test", true},
@@ -147,10 +147,11 @@ static void run_in(const char *folder, const char *problem_name, const char *opt
   RpinnProblemOptions options = {.num_overrides = 4, .overrides = overrides};
   RpinnProblem *problem;
   require(context, rpinn_problem_load(context, problem_name, &options, &problem));
-  RpinnRunOptions run_options = {.folder = folder, .interrupted = is_stopped, .user = stop};
+  RpinnRunOptions run_options = {.folder = folder, .resume = resume, .interrupted = is_stopped, .user = stop};
   require(context, rpinn_run(context, problem, &run_options, run));
   /* A second run in the same folder is refused. */
   RpinnRun *second;
+  run_options.resume = false;
   assert_int_equal(rpinn_run(context, problem, &run_options, &second), RPINN_ERROR_INPUT);
   assert_null(second);
   rpinn_problem_destroy(problem);
@@ -170,9 +171,10 @@ static char *read_text(const char *folder, const char *name) {
 }
 
 static void remove_run(const char *folder) {
-  const char *names[] = {"run.yaml", "run.log", "summary.json", "predictions.csv"};
+  const char *names[] = {"run.yaml",     "run.log",     "checkpoint.db",
+                         "summary.json", "summary.csv", "predictions.csv"};
   char path[PATH_SIZE];
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);
     assert_int_equal(unlink(path), 0); /* all there, and nothing else */
   }
@@ -188,17 +190,17 @@ static void runs_leave_a_directory(void **state) {
     RpinnRun *run;
     assert_non_null(mkdtemp(folder));
     snprintf(inner, sizeof inner, "%s/a/b", folder);
-    run_in(inner, "poisson-linear", optimizers[k], &stop, &run);
+    run_in(inner, "poisson-linear", optimizers[k], &stop, false, &run);
     assert_false(rpinn_run_interrupted(run));
     char *json = read_text(inner, "summary.json"), *yaml = read_text(inner, "run.yaml"),
          *log = read_text(inner, "run.log");
     assert_string_equal(json, rpinn_run_json(run));
     assert_non_null(strstr(json, "\"prior\": \"inf\"")); /* maximum likelihood */
-    assert_non_null(strstr(json, "\"prior_loss\": 0,"));
-    assert_non_null(strstr(json, "\"stop\": \""));
+    assert_non_null(strstr(json, "\"prior_loss_median\": 0,"));
+    assert_non_null(strstr(json, "\"stops\": {\"budget\": 1}"));
     assert_non_null(strstr(json, "\"rl2\": "));
     assert_non_null(strstr(yaml, "prior_scale: inf"));
-    assert_non_null(strstr(log, "stop: "));
+    assert_non_null(strstr(log, "1 of 1 members are done"));
     free(json);
     free(yaml);
     free(log);
@@ -207,7 +209,7 @@ static void runs_leave_a_directory(void **state) {
     snprintf(again, sizeof again, "%s/again", folder);
     snprintf(source, sizeof source, "%s/run.yaml", inner);
     RpinnRun *repeated;
-    run_in(again, source, optimizers[k], &stop, &repeated);
+    run_in(again, source, optimizers[k], &stop, false, &repeated);
     char *first = read_text(inner, "predictions.csv"), *second = read_text(again, "predictions.csv");
     assert_string_equal(first, second);
     free(first);
@@ -227,24 +229,38 @@ static void runs_leave_a_directory(void **state) {
   }
 }
 
-static void an_interrupted_run_says_so(void **state) {
+/* Interrupted at once, then resumed: the same predictions as a run that was never stopped. */
+static void an_interrupted_run_goes_on(void **state) {
   (void)state;
-  char folder[] = "map_run_XXXXXX", inner[64];
-  bool stop = true;
+  char folder[] = "map_run_XXXXXX", whole[64], broken[64];
+  bool stop = false;
   RpinnRun *run;
   assert_non_null(mkdtemp(folder));
-  snprintf(inner, sizeof inner, "%s/run", folder);
-  run_in(inner, "poisson-nonlinear", "adam", &stop, &run);
-  assert_true(rpinn_run_interrupted(run));
-  assert_non_null(strstr(rpinn_run_json(run), "\"stop\": \"interrupted\""));
+  snprintf(whole, sizeof whole, "%s/whole", folder);
+  snprintf(broken, sizeof broken, "%s/broken", folder);
+  run_in(whole, "poisson-nonlinear", "adam", &stop, false, &run);
   rpinn_run_destroy(run);
-  remove_run(inner);
+  stop = true;
+  run_in(broken, "poisson-nonlinear", "adam", &stop, false, &run);
+  assert_true(rpinn_run_interrupted(run));
+  assert_null(rpinn_run_json(run));
+  rpinn_run_destroy(run);
+  stop = false;
+  run_in(broken, "poisson-nonlinear", "adam", &stop, true, &run);
+  assert_false(rpinn_run_interrupted(run));
+  rpinn_run_destroy(run);
+  char *first = read_text(whole, "predictions.csv"), *second = read_text(broken, "predictions.csv");
+  assert_string_equal(first, second);
+  free(first);
+  free(second);
+  remove_run(whole);
+  remove_run(broken);
   assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_optimizer_finds_the_closed_form),
                                      cmocka_unit_test(runs_leave_a_directory),
-                                     cmocka_unit_test(an_interrupted_run_says_so)};
+                                     cmocka_unit_test(an_interrupted_run_goes_on)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #ifndef RPINN_RUN_H
 #define RPINN_RUN_H
 
+#include <stdint.h>
+
 #include "rpinn/problem.h"
 
 #ifdef __cplusplus
@@ -10,30 +12,39 @@ extern "C" {
 
 /* How far a run is. */
 typedef struct RpinnProgress {
-  size_t iterations;     /* done */
-  size_t max_iterations; /* the budget */
-  double loss;           /* lowest so far */
-  double seconds;        /* since the start */
+  uint64_t done, total, failed; /* members */
+  uint64_t iterations;          /* made in this session, over all members */
+  uint64_t iterations_left;     /* at most, from the budget */
+  double loss_low, loss_median,
+      loss_high; /* of the members done in this session: 5 %, 50 %, 95 %; NaN before the first */
+  double seconds, seconds_left; /* since the start; an estimate, NaN while there is none */
+  bool last;                    /* no further report follows */
 } RpinnProgress;
 
 typedef struct RpinnRunOptions {
-  const char *folder;              /* made if need be; one that holds a run already is refused */
-  bool (*interrupted)(void *user); /* asked often; true ends the run early */
+  const char *folder; /* made if need be; one that holds a run already is refused, unless it is resumed */
+  bool resume;        /* go on with the run in the folder: the same settings, samples may be more */
+  bool (*interrupted)(void *user);                             /* asked often; true saves and stops */
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */
   void *user;
 } RpinnRunOptions;
 
 typedef struct RpinnRun RpinnRun;
 
-/* Make the run and write run.yaml, run.log, predictions.csv and summary.json. A run that was interrupted has
- * written all of them too and returns RPINN_OK: see rpinn_run_interrupted. */
+/* Make the run: run.yaml, run.log and checkpoint.db while it goes, then posterior.nc, predictions.csv,
+ * summary.csv and summary.json. A run that was interrupted has saved its members, but not made these, and
+ * returns RPINN_OK: see rpinn_run_interrupted. */
 RPINN_API RpinnStatus rpinn_run(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
                                 RpinnRun **run);
 RPINN_API void rpinn_run_destroy(RpinnRun *run);
 RPINN_API bool rpinn_run_interrupted(const RpinnRun *run);
-/* summary.json, and the same as a table for people. */
+/* summary.json, and the same as a table for people. NULL after an interruption. */
 RPINN_API const char *rpinn_run_json(const RpinnRun *run);
 RPINN_API const char *rpinn_run_table(const RpinnRun *run);
+
+/* What a run would do, in words: members, iterations, threads, and estimates of time (from a short trial),
+ * memory and disk. NULL on failure, with the reason on the context; the caller frees the text. */
+RPINN_API char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem);
 
 #ifdef __cplusplus
 }

@@ -68,6 +68,7 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
   RpinnEnergyModel *model = &posterior->model;
   posterior->terms = RPINN_ARENA_NEW(posterior->arena, RpinnTermModel, problem->num_terms);
   posterior->fitted = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms);
+  posterior->programs = programs;
   if (!posterior->terms || !posterior->fitted) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
     const RpinnTermData *data = &posterior->data->terms[t];

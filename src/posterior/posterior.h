@@ -13,10 +13,11 @@ struct RpinnPosterior {
   RpinnDataSet *data;
   RpinnSigmas sigmas;
   RpinnEnergyModel model;
-  size_t *fitted;                           /* [model.num_terms] which terms of the problem are fitted */
-  RpinnNetwork *networks;                   /* [num_fields] the problem's, with frozen layers drawn */
-  RpinnTermModel *terms;                    /* [model.num_terms] */
-  const RpinnResidualProgram **predictions; /* [problem->num_predicted] */
+  size_t *fitted;                              /* [model.num_terms] which terms of the problem are fitted */
+  RpinnNetwork *networks;                      /* [num_fields] the problem's, with frozen layers drawn */
+  RpinnTermModel *terms;                       /* [model.num_terms] */
+  const RpinnResidualProgram *const *programs; /* [problem->num_terms] of all terms, held-out ones too */
+  const RpinnResidualProgram **predictions;    /* [problem->num_predicted] */
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;

@@ -14,12 +14,13 @@ typedef struct Pool {
   pthread_mutex_t mutex;
   pthread_cond_t not_empty, not_full;
   RpinnPoolEvent *queue[QUEUE_SIZE];
-  size_t first, count;  /* of the queue */
-  size_t num_running;   /* threads */
-  uint64_t next;        /* member to look at */
+  size_t first, count; /* of the queue */
+  size_t num_running;  /* threads */
+  uint64_t next;       /* member to look at */
   bool out_of_time;
-  RpinnError error;     /* of the first thread that failed */
+  RpinnError error; /* of the first thread that failed */
   atomic_bool stop;
+  atomic_uint_fast64_t iterations; /* of all members */
   double started;
 } Pool;
 
@@ -52,8 +53,8 @@ static void *copy_bytes(const void *from, size_t size) {
   return copy;
 }
 
-static RpinnPoolEvent *make_finished(const RpinnMemberTarget *target, uint64_t index, const RpinnMemberOutcome *outcome,
-                                     double seconds) {
+static RpinnPoolEvent *make_finished(const RpinnMemberTarget *target, uint64_t index,
+                                     const RpinnMemberOutcome *outcome, double seconds) {
   RpinnPoolEvent *event = calloc(1, sizeof *event);
   if (!event) return NULL;
   *event = (RpinnPoolEvent){.index = index, .outcome = *outcome, .seconds = seconds};
@@ -95,7 +96,8 @@ static bool take_member(Pool *pool, uint64_t *index) {
   bool found = false;
   pthread_mutex_lock(&pool->mutex);
   while (pool->next < options->num_members && options->done[pool->next]) pool->next++;
-  if (pool->next < options->num_members && now() - pool->started >= options->time_limit) pool->out_of_time = true;
+  if (pool->next < options->num_members && now() - pool->started >= options->time_limit)
+    pool->out_of_time = true;
   else if (pool->next < options->num_members && !atomic_load(&pool->stop)) {
     *index = pool->next++;
     found = true;
@@ -104,7 +106,9 @@ static bool take_member(Pool *pool, uint64_t *index) {
   return found;
 }
 
-static bool pool_is_stopped(void *user) { return atomic_load(&((Pool *)user)->stop); }
+static bool pool_is_stopped(void *user) {
+  return atomic_load(&((Pool *)user)->stop);
+}
 
 static const RpinnPoolResume *find_resume(const RpinnPoolOptions *options, uint64_t index) {
   for (size_t i = 0; i < options->num_resumes; i++)
@@ -117,10 +121,14 @@ static RpinnStatus make_member(RpinnContext *context, Worker *worker, RpinnMembe
   Pool *pool = worker->pool;
   const RpinnPoolResume *resume = find_resume(pool->options, index);
   double begun = now(), saved = begun;
+  size_t counted = 0;
   RpinnMemberOutcome outcome;
-  RPINN_TRY(rpinn_member_begin(context, member, index, resume ? resume->state : NULL, resume ? resume->state_size : 0));
+  RPINN_TRY(rpinn_member_begin(context, member, index, resume ? resume->state : NULL,
+                               resume ? resume->state_size : 0));
   do {
     RPINN_TRY(rpinn_member_advance(context, member, SLICE, &outcome));
+    if (outcome.iterations > counted) atomic_fetch_add(&pool->iterations, outcome.iterations - counted);
+    counted = outcome.iterations; /* a retry counts from zero again */
     double time = now();
     bool stopped = atomic_load(&pool->stop);
     if (!outcome.finished && (stopped || time - saved >= pool->options->state_interval)) {
@@ -155,10 +163,12 @@ static void *work(void *user) {
   minimize.user = pool;
   RpinnContext *context = rpinn_context_create();
   RpinnMember *member = NULL;
-  RpinnStatus status = context ? rpinn_member_create(context, worker->target, &minimize, pool->options->max_retries, &member)
-                               : RPINN_ERROR_MEMORY;
+  RpinnStatus status =
+      context ? rpinn_member_create(context, worker->target, &minimize, pool->options->max_retries, &member)
+              : RPINN_ERROR_MEMORY;
   uint64_t index;
-  while (status == RPINN_OK && take_member(pool, &index)) status = make_member(context, worker, member, index);
+  while (status == RPINN_OK && take_member(pool, &index))
+    status = make_member(context, worker, member, index);
   if (status != RPINN_OK) record_failure(pool, context, status);
   rpinn_member_destroy(member);
   rpinn_context_destroy(context);
@@ -204,7 +214,7 @@ static RpinnStatus drain(Pool *pool, RpinnPoolResult *result) {
     if (status != RPINN_OK) atomic_store(&pool->stop, true);
     if (now() < next_tick) continue;
     next_tick = now() + 0.1;
-    if (options->tick(options->user) && !result->interrupted) {
+    if (options->tick(options->user, atomic_load(&pool->iterations)) && !result->interrupted) {
       result->interrupted = true;
       atomic_store(&pool->stop, true);
     }
@@ -212,7 +222,8 @@ static RpinnStatus drain(Pool *pool, RpinnPoolResult *result) {
   return status;
 }
 
-RpinnStatus rpinn_member_pool_run(RpinnContext *context, const RpinnPoolOptions *options, RpinnPoolResult *result) {
+RpinnStatus rpinn_member_pool_run(RpinnContext *context, const RpinnPoolOptions *options,
+                                  RpinnPoolResult *result) {
   Pool pool = {.options = options, .started = now()};
   Worker *workers = calloc(options->num_threads, sizeof *workers);
   *result = (RpinnPoolResult){0};
@@ -233,8 +244,10 @@ RpinnStatus rpinn_member_pool_run(RpinnContext *context, const RpinnPoolOptions 
     break;
   }
   RpinnStatus status = RPINN_OK;
-  if (!started) status = rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
-  else status = drain(&pool, result);
+  if (!started)
+    status = rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
+  else
+    status = drain(&pool, result);
   for (size_t i = 0; i < started; i++) pthread_join(workers[i].thread, NULL);
   result->out_of_time = pool.out_of_time;
   if (status == RPINN_OK && pool.error.status != RPINN_OK) {

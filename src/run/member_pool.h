@@ -1,6 +1,6 @@
-/* Threads over members. Each thread owns a target and a workspace and takes the next member that is not done; what it
- * makes goes through a bounded queue to the thread that called, which alone touches files. Which thread makes a member
- * leaves no mark on it. */
+/* Threads over members. Each thread owns a target and a workspace and takes the next member that is not done;
+ * what it makes goes through a bounded queue to the thread that called, which alone touches files. Which
+ * thread makes a member leaves no mark on it. */
 #ifndef RPINN_RUN_MEMBER_POOL_H
 #define RPINN_RUN_MEMBER_POOL_H
 
@@ -37,15 +37,17 @@ typedef struct RpinnPoolOptions {
   void *user;
   /* A failure stops the pool and is returned. */
   RpinnStatus (*handle)(void *user, const RpinnPoolEvent *event);
-  /* Called several times a second; true asks all threads to save their member and stop. */
-  bool (*tick)(void *user);
+  /* Called several times a second with the iterations made so far; true asks all threads to save their member
+   * and stop. */
+  bool (*tick)(void *user, uint64_t iterations);
 } RpinnPoolOptions;
 
 typedef struct RpinnPoolResult {
-  bool interrupted;  /* tick asked for it */
-  bool out_of_time;  /* the time limit left members undone */
+  bool interrupted; /* tick asked for it */
+  bool out_of_time; /* the time limit left members undone */
 } RpinnPoolResult;
 
-RpinnStatus rpinn_member_pool_run(RpinnContext *context, const RpinnPoolOptions *options, RpinnPoolResult *result);
+RpinnStatus rpinn_member_pool_run(RpinnContext *context, const RpinnPoolOptions *options,
+                                  RpinnPoolResult *result);
 
 #endif

@@ -39,23 +39,30 @@ static void file_path(const RpinnRunFolder *folder, const char *name, const char
   snprintf(path, RPINN_PATH_SIZE, "%s/%.40s%.10s", folder->path, name, suffix);
 }
 
-RpinnStatus rpinn_run_folder_create(RpinnContext *context, const char *path, RpinnRunFolder *folder) {
+/* A message about the folder as a whole. */
+static RpinnStatus refuse(RpinnContext *context, const char *path, const char *message) {
+  rpinn_fail(context, RPINN_ERROR_INPUT, "%s", message);
+  snprintf(context->error.file, sizeof context->error.file, "%.500s", path);
+  return RPINN_ERROR_INPUT;
+}
+
+RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,
+                                  RpinnRunFolder *folder) {
   char file[RPINN_PATH_SIZE];
   *folder = (RpinnRunFolder){.started = steady_seconds()};
   if (!*path || strlen(path) >= sizeof folder->path)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the run directory needs a name of 1 to %zu characters",
                       sizeof folder->path - 1);
   memcpy(folder->path, path, strlen(path) + 1);
-  file_path(folder, "run.yaml", "", file);
-  if (access(file, F_OK) == 0) {
-    rpinn_fail(context, RPINN_ERROR_INPUT,
-               "this folder holds a run already; choose another with --out, or remove it");
-    snprintf(context->error.file, sizeof context->error.file, "%.500s", path);
-    return RPINN_ERROR_INPUT;
-  }
+  file_path(folder, "checkpoint.db", "", file);
+  bool holds_run = access(file, F_OK) == 0;
+  if (!resume && holds_run)
+    return refuse(context, path,
+                  "this folder holds a run already; go on with it by --resume, or choose another with --out");
+  if (resume && !holds_run) return refuse(context, path, "there is no run to resume in this folder");
   RPINN_TRY(make_folders(context, path));
   file_path(folder, "run.log", "", file);
-  folder->log = fopen(file, "w");
+  folder->log = fopen(file, "a");
   return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);
 }
 

@@ -15,8 +15,10 @@ typedef struct RpinnRunFolder {
   double started; /* seconds of the steady clock */
 } RpinnRunFolder;
 
-/* Make the folder with its parents and open run.log. A folder that holds run.yaml is refused. */
-RpinnStatus rpinn_run_folder_create(RpinnContext *context, const char *path, RpinnRunFolder *folder);
+/* Make the folder with its parents and open run.log. A folder that holds a run is refused, unless it is to be
+ * resumed; then one that holds none is. */
+RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,
+                                  RpinnRunFolder *folder);
 void rpinn_run_folder_close(RpinnRunFolder *folder);
 
 /* One line with the seconds since the start. */

@@ -17,16 +17,18 @@ struct RpinnMember {
 };
 
 RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *target,
-                                const RpinnMinimizeOptions *options, uint32_t max_retries, RpinnMember **member) {
+                                const RpinnMinimizeOptions *options, uint32_t max_retries,
+                                RpinnMember **member) {
   size_t N = target->num_parameters;
   *member = calloc(1, sizeof **member);
   if (!*member) return rpinn_fail_memory(context);
-  **member = (RpinnMember){.target = target,
-                           .options = *options,
-                           .max_retries = max_retries,
-                           .offsets = target->draw_offsets ? calloc(target->num_rows + N, sizeof(double)) : NULL,
-                           .theta = calloc(N + 1, sizeof(double)),
-                           .parts = calloc(target->num_parts + 1, sizeof(double))};
+  **member =
+      (RpinnMember){.target = target,
+                    .options = *options,
+                    .max_retries = max_retries,
+                    .offsets = target->draw_offsets ? calloc(target->num_rows + N, sizeof(double)) : NULL,
+                    .theta = calloc(N + 1, sizeof(double)),
+                    .parts = calloc(target->num_parts + 1, sizeof(double))};
   if (((*member)->offsets || !target->draw_offsets) && (*member)->theta && (*member)->parts) return RPINN_OK;
   rpinn_member_destroy(*member);
   *member = NULL;
@@ -65,7 +67,8 @@ RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint6
   member->attempt = 0;
   if (!state) return begin_attempt(context, member);
   if (state_size < sizeof member->attempt)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of member %llu is damaged", (unsigned long long)index);
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of member %llu is damaged",
+                      (unsigned long long)index);
   memcpy(&member->attempt, state, sizeof member->attempt);
   RPINN_TRY(make_optimizer(context, member));
   return rpinn_optimizer_restore(context, member->optimizer, (const char *)state + sizeof member->attempt,
@@ -100,7 +103,8 @@ RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, siz
     return RPINN_OK;
   }
   RPINN_TRY(describe(member, &optimum, outcome));
-  bool finite = isfinite(outcome->loss) && isfinite(outcome->gradient_norm) && optimum.stop != RPINN_STOP_NOT_FINITE;
+  bool finite =
+      isfinite(outcome->loss) && isfinite(outcome->gradient_norm) && optimum.stop != RPINN_STOP_NOT_FINITE;
   if (finite) return RPINN_OK;
   if (member->attempt == member->max_retries) {
     outcome->failed = true;

@@ -1,6 +1,6 @@
-/* One member of an ensemble: a minimisation from its own start with its own offsets, which can be stopped, saved,
- * resumed, and retried. MAP is an ensemble of one member without offsets, a deep ensemble has many without, rPINN many
- * with. Knows targets, not problems: starts and offsets come from callbacks. */
+/* One member of an ensemble: a minimisation from its own start with its own offsets, which can be stopped,
+ * saved, resumed, and retried. MAP is an ensemble of one member without offsets, a deep ensemble has many
+ * without, rPINN many with. Knows targets, not problems: starts and offsets come from callbacks. */
 #ifndef RPINN_SAMPLE_MEMBER_H
 #define RPINN_SAMPLE_MEMBER_H
 
@@ -14,14 +14,16 @@ typedef struct RpinnMemberTarget {
   void *data;
   /* offsets [num_rows + num_parameters] of the member; NULL: the method has none */
   void (*draw_offsets)(void *data, uint64_t member, uint32_t attempt, double *offsets);
-  RpinnStatus (*draw_start)(void *data, uint64_t member, uint32_t attempt, const double *offsets, double *theta);
-  /* The energy with these offsets (NULL: none), in the form that the optimiser takes. Valid until the next call. */
+  RpinnStatus (*draw_start)(void *data, uint64_t member, uint32_t attempt, const double *offsets,
+                            double *theta);
+  /* The energy with these offsets (NULL: none), in the form that the optimiser takes. Valid until the next
+   * call. */
   const RpinnObjective *(*objective)(void *data, const double *offsets);
   const RpinnLeastSquares *squares;
   /* parts [num_parts] of the loss at theta, and the norm of the gradient */
   size_t num_parts;
-  RpinnStatus (*loss_parts)(void *data, const double *theta, const double *offsets, double *loss, double *parts,
-                            double *gradient_norm);
+  RpinnStatus (*loss_parts)(void *data, const double *theta, const double *offsets, double *loss,
+                            double *parts, double *gradient_norm);
 } RpinnMemberTarget;
 
 typedef struct RpinnMember RpinnMember; /* workspace of one thread */
@@ -42,7 +44,8 @@ typedef struct RpinnMemberOutcome {
 
 /* options: the same for all members. */
 RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *target,
-                                const RpinnMinimizeOptions *options, uint32_t max_retries, RpinnMember **member);
+                                const RpinnMinimizeOptions *options, uint32_t max_retries,
+                                RpinnMember **member);
 void rpinn_member_destroy(RpinnMember *member);
 /* Begin a member anew, or from a saved state (NULL: anew). */
 RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint64_t index, const void *state,

@@ -1,0 +1,48 @@
+#include "draw_outputs.h"
+
+#include <math.h>
+
+RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
+                                    RpinnDrawOutputs *outputs) {
+  const RpinnProblem *problem = posterior->problem;
+  *outputs = (RpinnDrawOutputs){.posterior = posterior,
+                                .num_quantities = problem->num_predicted,
+                                .num_points = posterior->data->predict.count,
+                                .test_terms = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms),
+                                .test_starts = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms)};
+  if (!outputs->test_terms || !outputs->test_starts) return rpinn_fail_memory(context);
+  outputs->num_values = outputs->num_quantities * outputs->num_points;
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    if (!problem->terms[t].is_test) continue;
+    outputs->test_terms[outputs->num_tests] = t;
+    outputs->test_starts[outputs->num_tests++] = outputs->num_values;
+    outputs->num_values += posterior->data->terms[t].points.count;
+  }
+  outputs->unknown_start = outputs->num_values;
+  outputs->num_values += problem->num_unknowns;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, const double *theta,
+                                        double *values) {
+  RpinnPosterior *posterior = outputs->posterior;
+  RpinnBackend *backend = posterior->backend;
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  if (outputs->num_quantities) RPINN_TRY(rpinn_posterior_predict(posterior, theta, values));
+  for (size_t k = 0; k < outputs->num_tests; k++) {
+    const RpinnPointSet *points = &posterior->data->terms[outputs->test_terms[k]].points;
+    RpinnEvaluation evaluation = {.num_points = points->count,
+                                  .points = points->x,
+                                  .num_programs = 1,
+                                  .programs = &posterior->programs[outputs->test_terms[k]]};
+    if (points->count)
+      RPINN_TRY(
+          backend->operations->evaluate(backend, &batch, &evaluation, values + outputs->test_starts[k]));
+  }
+  for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
+    double value = theta[posterior->model.unknown_start + k];
+    bool is_log = posterior->problem->unknowns[k].transform == RPINN_TRANSFORM_LOG;
+    values[outputs->unknown_start + k] = is_log ? exp(value) : value;
+  }
+  return RPINN_OK;
+}

@@ -1,0 +1,26 @@
+/* All that a draw says about the world, as one vector:
+ *
+ *   [ quantities of `predict:` at its points | held-out terms at their points | unknowns, constrained ] */
+#ifndef RPINN_PREDICT_DRAW_OUTPUTS_H
+#define RPINN_PREDICT_DRAW_OUTPUTS_H
+
+#include "posterior.h"
+
+typedef struct RpinnDrawOutputs {
+  RpinnPosterior *posterior;
+  size_t num_values;     /* of the whole vector */
+  size_t num_quantities; /* each with num_points values, first in the vector */
+  size_t num_points;
+  size_t num_tests;
+  size_t *test_terms;  /* [num_tests] which terms of the problem are held out */
+  size_t *test_starts; /* [num_tests] where their values begin */
+  size_t unknown_start;
+} RpinnDrawOutputs;
+
+/* Lives in the posterior's arena. */
+RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
+                                    RpinnDrawOutputs *outputs);
+/* values [num_values] of the draw theta. */
+RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, const double *theta, double *values);
+
+#endif

@@ -1,0 +1,67 @@
+/* A run in memory. */
+#ifndef RPINN_RUN_RUN_STATE_H
+#define RPINN_RUN_RUN_STATE_H
+
+#include "draw_outputs.h"
+#include "kept_draws.h"
+#include "member_pool.h"
+#include "member_store.h"
+#include "posterior.h"
+#include "rpinn/run.h"
+#include "run_folder.h"
+
+typedef enum RpinnMethod { RPINN_METHOD_MAP, RPINN_METHOD_RPINN, RPINN_METHOD_ENSEMBLE } RpinnMethod;
+
+/* The statistics of a member, in the order in which they are stored; the parts of its loss follow. */
+typedef enum RpinnMemberStatistic {
+  RPINN_MEMBER_LOSS,
+  RPINN_MEMBER_GRADIENT_NORM,
+  RPINN_MEMBER_ITERATIONS,
+  RPINN_MEMBER_EVALUATIONS,
+  RPINN_MEMBER_CONVERGED,
+  RPINN_MEMBER_ATTEMPTS,
+  RPINN_MEMBER_SECONDS,
+  RPINN_NUM_MEMBER_STATISTICS
+} RpinnMemberStatistic;
+
+/* What the pass over all finished members gathers. */
+typedef struct RpinnRunResults {
+  uint64_t num_members, num_failed, num_converged, num_retried;
+  uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
+  double *mean, *deviation;    /* [outputs.num_values] */
+  double *low, *median, *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws */
+  RpinnKeptDraws *kept;        /* outputs of kept draws */
+  RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
+  size_t keep_every;
+  double *first_trace; /* of member 0: pairs (iteration, loss) */
+  size_t num_first_trace;
+} RpinnRunResults;
+
+struct RpinnRun {
+  const RpinnRunOptions *options;
+  RpinnProblem *problem;
+  RpinnMethod method;
+  uint64_t num_samples;
+  size_t num_threads;
+  RpinnPosterior **posteriors; /* [num_threads]; the first also serves the results */
+  RpinnRunFolder folder;
+  RpinnMemberStore *store;
+  RpinnDrawOutputs outputs;
+  RpinnRunResults results;
+  double seconds; /* of all sessions of this run */
+  bool interrupted, out_of_time;
+  RpinnText json, table;
+};
+
+/* A run with its method, threads and posteriors, but without a directory. The caller destroys it. */
+RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
+                              RpinnRun **run);
+const char *rpinn_run_precision_name(const RpinnRun *run);
+
+/* The pass over the members in the store, in member order: outputs, moments, files. */
+RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run);
+void rpinn_run_free_results(RpinnRunResults *results);
+/* run->json and run->table, and summary.json, summary.csv and predictions.csv. */
+RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run);
+
+#endif

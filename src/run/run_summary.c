@@ -1,0 +1,330 @@
+/* The results as summary.json, as a table in the paper's layout, and as CSV. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "json_writer.h"
+#include "metrics.h"
+#include "rpinn/version.h"
+#include "run_state.h"
+
+/* Scores of one quantity, or of one held-out term, against what is known of it. */
+typedef struct Score {
+  const char *name;
+  size_t first, count;     /* within the outputs */
+  const double *reference; /* [count], or NULL */
+  double rl2, linf, mean_std, lpp, lpp_table, coverage, interval_coverage, crps;
+} Score;
+
+static RpinnStatus score_outputs(const RpinnRun *run, Score *score) {
+  const RpinnRunResults *results = &run->results;
+  const double *mean = results->mean + score->first, *deviation = results->deviation + score->first;
+  const double *reference = score->reference;
+  size_t n = score->count;
+  score->rl2 = score->linf = score->lpp = score->lpp_table = score->coverage = score->interval_coverage =
+      score->crps = (double)NAN;
+  score->mean_std = rpinn_metric_mean_std(n, deviation);
+  if (!reference) return RPINN_OK;
+  score->rl2 = rpinn_metric_relative_l2(n, mean, reference);
+  score->linf = rpinn_metric_largest_error(n, mean, reference);
+  if (results->num_members - results->num_failed < 2) return RPINN_OK;
+  score->lpp = rpinn_metric_lpp(n, mean, deviation, reference);
+  score->lpp_table = rpinn_metric_lpp_table(n, mean, deviation, reference);
+  score->coverage = rpinn_metric_coverage(n, mean, deviation, reference);
+  score->interval_coverage =
+      rpinn_metric_interval_coverage(n, results->low + score->first, results->high + score->first, reference);
+  return rpinn_metric_crps(results->kept, score->first, n, reference, &score->crps, NULL);
+}
+
+typedef struct Summary {
+  RpinnRun *run;
+  size_t num_quantities, num_tests;
+  Score *scores;             /* quantities, then held-out terms */
+  double *statistic_medians; /* [statistics and loss parts] */
+  size_t num_statistics;
+} Summary;
+
+static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *summary) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const RpinnDrawOutputs *outputs = &run->outputs;
+  double half = 0.5;
+  *summary =
+      (Summary){.run = run, .num_quantities = outputs->num_quantities, .num_tests = outputs->num_tests};
+  summary->num_statistics = RPINN_NUM_MEMBER_STATISTICS + posterior->model.num_terms + 1;
+  summary->scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof(Score));
+  summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
+  if (!summary->scores || !summary->statistic_medians) return rpinn_fail_memory(context);
+  for (size_t q = 0; q < outputs->num_quantities; q++)
+    summary->scores[q] = (Score){.name = run->problem->predicted[q].name,
+                                 .first = q * outputs->num_points,
+                                 .count = outputs->num_points,
+                                 .reference = posterior->data->predicted_truth[q]};
+  for (size_t k = 0; k < outputs->num_tests; k++) {
+    const RpinnTermData *data = &posterior->data->terms[outputs->test_terms[k]];
+    summary->scores[outputs->num_quantities + k] =
+        (Score){.name = run->problem->terms[outputs->test_terms[k]].name,
+                .first = outputs->test_starts[k],
+                .count = data->points.count,
+                .reference = data->missing ? NULL : data->values};
+  }
+  for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
+    RPINN_TRY(score_outputs(run, &summary->scores[k]));
+  return rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, summary->statistic_medians);
+}
+
+/* ---- JSON ---- */
+
+static void json_score(RpinnJson *json, const Score *score) {
+  rpinn_json_open(json, score->name, '{');
+  rpinn_json_number(json, "rl2", score->rl2);
+  rpinn_json_number(json, "linf", score->linf);
+  rpinn_json_number(json, "mean_std", score->mean_std);
+  rpinn_json_number(json, "lpp", score->lpp);
+  rpinn_json_number(json, "lpp_table", score->lpp_table);
+  rpinn_json_number(json, "coverage", score->coverage);
+  rpinn_json_number(json, "interval_coverage", score->interval_coverage);
+  rpinn_json_number(json, "crps", score->crps);
+  rpinn_json_close(json, '}');
+}
+
+static void json_sigmas(const RpinnRun *run, RpinnJson *json) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  rpinn_json_open(json, "sigmas", '{');
+  rpinn_json_open(json, "terms", '{');
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    rpinn_json_number(json, rpinn_posterior_term_name(posterior, t),
+                      rpinn_posterior_term_sigma(posterior, t));
+  rpinn_json_close(json, '}');
+  rpinn_json_number(json, "prior", posterior->sigmas.prior);
+  rpinn_json_close(json, '}');
+}
+
+static void json_members(const Summary *summary, RpinnJson *json) {
+  const RpinnRun *run = summary->run;
+  const RpinnRunResults *results = &run->results;
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const double *medians = summary->statistic_medians, *parts = medians + RPINN_NUM_MEMBER_STATISTICS;
+  rpinn_json_open(json, "members", '{');
+  rpinn_json_number(json, "converged", (double)results->num_converged);
+  rpinn_json_number(json, "failed", (double)results->num_failed);
+  rpinn_json_number(json, "retried", (double)results->num_retried);
+  rpinn_json_number(json, "loss_median", medians[RPINN_MEMBER_LOSS]);
+  rpinn_json_number(json, "gradient_norm_median", medians[RPINN_MEMBER_GRADIENT_NORM]);
+  rpinn_json_number(json, "iterations", medians[RPINN_MEMBER_ITERATIONS]);
+  rpinn_json_number(json, "seconds_median", medians[RPINN_MEMBER_SECONDS]);
+  rpinn_json_text(json, "optimizer", run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text);
+  rpinn_json_text(json, "start", run->problem->settings.values[RPINN_SETTING_START].text);
+  rpinn_json_open(json, "term_loss_medians", '{');
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    rpinn_json_number(json, rpinn_posterior_term_name(posterior, t), parts[t]);
+  rpinn_json_close(json, '}');
+  rpinn_json_number(json, "prior_loss_median", parts[posterior->model.num_terms]);
+  rpinn_json_open(json, "stops", '{');
+  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
+    if (results->stops[stop])
+      rpinn_json_number(json, rpinn_stop_name((RpinnStop)stop), (double)results->stops[stop]);
+  rpinn_json_close(json, '}');
+  rpinn_json_open(json, "first_trace", '[');
+  for (size_t k = 0; k < results->num_first_trace; k++) {
+    rpinn_json_open(json, NULL, '[');
+    rpinn_json_number(json, NULL, results->first_trace[2 * k]);
+    rpinn_json_number(json, NULL, results->first_trace[2 * k + 1]);
+    rpinn_json_close(json, ']');
+  }
+  rpinn_json_close(json, ']');
+  rpinn_json_close(json, '}');
+}
+
+static void json_unknowns(const RpinnRun *run, RpinnJson *json) {
+  rpinn_json_open(json, "unknowns", '{');
+  for (size_t k = 0; k < run->problem->num_unknowns; k++) {
+    size_t at = run->outputs.unknown_start + k;
+    rpinn_json_open(json, run->problem->unknowns[k].name, '{');
+    rpinn_json_number(json, "mean", run->results.mean[at]);
+    rpinn_json_number(json, "std", run->results.deviation[at]);
+    rpinn_json_number(json, "q025", run->results.low[at]);
+    rpinn_json_number(json, "median", run->results.median[at]);
+    rpinn_json_number(json, "q975", run->results.high[at]);
+    rpinn_json_close(json, '}');
+  }
+  rpinn_json_close(json, '}');
+}
+
+/* Chains belong to methods that have them: all null here, so that readers find the same keys everywhere. */
+static void json_chains(RpinnJson *json) {
+  static const char *const names[] = {"max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "min_ebfmi"};
+  rpinn_json_open(json, "chains", '{');
+  for (size_t k = 0; k < 5; k++) rpinn_json_number(json, names[k], (double)NAN);
+  rpinn_json_open(json, "per_chain", '[');
+  rpinn_json_close(json, ']');
+  rpinn_json_close(json, '}');
+}
+
+static void make_json(const Summary *summary, RpinnText *text) {
+  const RpinnRun *run = summary->run;
+  RpinnJson json = {.text = text};
+  rpinn_json_open(&json, NULL, '{');
+  rpinn_json_text(&json, "problem", run->problem->name);
+  rpinn_json_text(&json, "method", run->problem->settings.values[RPINN_SETTING_METHOD].text);
+  rpinn_json_text(&json, "backend", run->posteriors[0]->backend->operations->name);
+  rpinn_json_text(&json, "precision", rpinn_run_precision_name(run));
+  rpinn_json_number(&json, "seed", (double)run->posteriors[0]->seed);
+  rpinn_json_number(&json, "samples", (double)(run->results.num_members - run->results.num_failed));
+  rpinn_json_number(&json, "samples_asked", (double)run->num_samples);
+  rpinn_json_number(&json, "wall_seconds", run->seconds);
+  rpinn_json_number(&json, "threads", (double)run->num_threads);
+  rpinn_json_text(&json, "version", rpinn_version());
+  rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
+  json_sigmas(run, &json);
+  rpinn_json_open(&json, "quantities", '{');
+  for (size_t q = 0; q < summary->num_quantities; q++) json_score(&json, &summary->scores[q]);
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "tests", '{');
+  for (size_t k = 0; k < summary->num_tests; k++)
+    json_score(&json, &summary->scores[summary->num_quantities + k]);
+  rpinn_json_close(&json, '}');
+  json_unknowns(run, &json);
+  json_members(summary, &json);
+  json_chains(&json);
+  rpinn_json_close(&json, '}');
+  rpinn_text_append(text, "\n");
+}
+
+/* ---- table ---- */
+
+static void table_cell(RpinnText *text, const char *format, double value) {
+  if (isnan(value))
+    rpinn_text_append(text, " %10s", "-");
+  else
+    rpinn_text_append(text, format, value);
+}
+
+static void table_scores(const Summary *summary, RpinnText *text) {
+  rpinn_text_append(text, "\n  %-16s %10s %10s %10s %10s %10s %9s %9s %10s\n", "", "rl2", "linf", "mean std",
+                    "LPP", "LPP table", "coverage", "95% int.", "CRPS");
+  for (size_t k = 0; k < summary->num_quantities + summary->num_tests; k++) {
+    const Score *score = &summary->scores[k];
+    rpinn_text_append(text, "  %-16s", score->name);
+    table_cell(text, " %10.2e", score->rl2);
+    table_cell(text, " %10.2e", score->linf);
+    table_cell(text, " %10.2e", score->mean_std);
+    table_cell(text, " %10.1f", score->lpp);
+    table_cell(text, " %10.1f", score->lpp_table);
+    table_cell(text, " %8.1f%%", score->coverage * 100);
+    table_cell(text, " %8.1f%%", score->interval_coverage * 100);
+    table_cell(text, " %10.2e", score->crps);
+    rpinn_text_append(text, "%s\n", k < summary->num_quantities ? "" : "  (held out)");
+  }
+}
+
+static void make_table(const Summary *summary, RpinnText *text) {
+  const RpinnRun *run = summary->run;
+  const RpinnRunResults *results = &run->results;
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const double *medians = summary->statistic_medians, *parts = medians + RPINN_NUM_MEMBER_STATISTICS;
+  uint64_t good = results->num_members - results->num_failed;
+  rpinn_text_append(text, "%s, method %s: %llu member%s by %s from %s starts in %.1f s\n", run->problem->name,
+                    run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)good,
+                    good == 1 ? "" : "s", run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text,
+                    run->problem->settings.values[RPINN_SETTING_START].text, run->seconds);
+  table_scores(summary, text);
+  for (size_t k = 0; k < run->problem->num_unknowns; k++) {
+    size_t at = run->outputs.unknown_start + k;
+    rpinn_text_append(text, "  %-16s %.5g +- %.2g, 95%% in [%.5g, %.5g]\n", run->problem->unknowns[k].name,
+                      results->mean[at], results->deviation[at], results->low[at], results->high[at]);
+  }
+  rpinn_text_append(text, "\n  median loss %.5g = ", medians[RPINN_MEMBER_LOSS]);
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    rpinn_text_append(text, "%s %.4g, ", rpinn_posterior_term_name(posterior, t), parts[t]);
+  rpinn_text_append(text, "prior %.4g (medians of each); gradient norm %.3g\n",
+                    parts[posterior->model.num_terms], medians[RPINN_MEMBER_GRADIENT_NORM]);
+  rpinn_text_append(text, "  stops:");
+  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
+    if (results->stops[stop])
+      rpinn_text_append(text, " %s %llu", rpinn_stop_name((RpinnStop)stop),
+                        (unsigned long long)results->stops[stop]);
+  rpinn_text_append(text, "\n");
+  if (results->num_failed)
+    rpinn_text_append(text, "  warning: %llu member%s failed (not finite) and are left out\n",
+                      (unsigned long long)results->num_failed, results->num_failed == 1 ? "" : "s");
+  if (results->num_converged < good)
+    rpinn_text_append(text,
+                      "  note: %llu of %llu members stopped before they converged; the iteration budget acts "
+                      "as a regulariser\n",
+                      (unsigned long long)(good - results->num_converged), (unsigned long long)good);
+  if (run->out_of_time)
+    rpinn_text_append(text, "  note: the time limit left %llu members undone; --resume makes them\n",
+                      (unsigned long long)(run->num_samples - results->num_members));
+}
+
+/* ---- CSV ---- */
+
+static void csv_number(RpinnText *csv, double value, bool last) {
+  char number[RPINN_NUMBER_TEXT];
+  if (isnan(value))
+    rpinn_text_append(csv, "%s", last ? "\n" : ",");
+  else {
+    rpinn_number_format(value, number);
+    rpinn_text_append(csv, "%s%s", number, last ? "\n" : ",");
+  }
+}
+
+static void make_scores_csv(const Summary *summary, RpinnText *csv) {
+  rpinn_text_append(csv, "name,role,rl2,linf,mean_std,lpp,lpp_table,coverage,interval_coverage,crps\n");
+  for (size_t k = 0; k < summary->num_quantities + summary->num_tests; k++) {
+    const Score *score = &summary->scores[k];
+    rpinn_text_append(csv, "%s,%s,", score->name, k < summary->num_quantities ? "quantity" : "test");
+    const double values[] = {score->rl2,       score->linf,     score->mean_std,          score->lpp,
+                             score->lpp_table, score->coverage, score->interval_coverage, score->crps};
+    for (size_t i = 0; i < 8; i++) csv_number(csv, values[i], i == 7);
+  }
+}
+
+/* <coordinates>, then mean, std, quantiles and truth of every quantity. */
+static void make_predictions_csv(const RpinnRun *run, RpinnText *csv) {
+  const RpinnProblem *problem = run->problem;
+  const RpinnRunResults *results = &run->results;
+  const RpinnDataSet *data = run->posteriors[0]->data;
+  size_t num_points = run->outputs.num_points, num_quantities = run->outputs.num_quantities;
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    rpinn_text_append(csv, "%s,", problem->coordinates[i].name);
+  for (size_t q = 0; q < num_quantities; q++) {
+    const char *name = problem->predicted[q].name;
+    rpinn_text_append(csv, "%s_mean,%s_std,%s_q025,%s_median,%s_q975,%s_truth%s", name, name, name, name,
+                      name, name, q + 1 == num_quantities ? "\n" : ",");
+  }
+  for (size_t p = 0; p < num_points; p++) {
+    for (size_t i = 0; i < problem->num_coordinates; i++)
+      csv_number(csv, data->predict.x[p * problem->num_coordinates + i], false);
+    for (size_t q = 0; q < num_quantities; q++) {
+      size_t at = q * num_points + p;
+      const double values[] = {
+          results->mean[at], results->deviation[at],
+          results->low[at],  results->median[at],
+          results->high[at], data->predicted_truth[q] ? data->predicted_truth[q][p] : (double)NAN};
+      for (size_t i = 0; i < 6; i++) csv_number(csv, values[i], i == 5 && q + 1 == num_quantities);
+    }
+  }
+}
+
+RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
+  Summary summary;
+  RpinnText csv = {0};
+  RpinnStatus status = make_summary(context, run, &summary);
+  if (status == RPINN_OK) {
+    make_json(&summary, &run->json);
+    make_table(&summary, &run->table);
+    make_scores_csv(&summary, &csv);
+    status = run->table.failed ? rpinn_fail_memory(context)
+                               : rpinn_run_folder_write(context, &run->folder, "summary.csv", &csv);
+  }
+  rpinn_text_free(&csv);
+  if (status == RPINN_OK && run->outputs.num_quantities) {
+    make_predictions_csv(run, &csv);
+    status = rpinn_run_folder_write(context, &run->folder, "predictions.csv", &csv);
+    rpinn_text_free(&csv);
+  }
+  if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.json", &run->json);
+  free(summary.scores);
+  free(summary.statistic_medians);
+  return status;
+}
