@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz format format-check clean
+.PHONY: help demo check check-all check-long fuzz docs format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -32,6 +32,10 @@ check-long: check ## an evening: long tests, and ten minutes of fuzzing per targ
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
+
+docs: ## write the pages that are made from the sources
+	@scripts/build.sh build -DRPINN_TESTS=ON
+	build/tests/docs/settings_page > docs/settings.md
 
 format: ## format all C sources
 	@scripts/format.sh

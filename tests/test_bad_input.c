@@ -227,6 +227,30 @@ static void test_without_a_file(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* A small file that asks for the derivative of a large expression again and again. */
+static void test_endless_derivatives(void **state) {
+  (void)state;
+  enum { NESTED = 13, REPEATED = 4000 };
+  char *text = malloc(1 << 20), *end = text;
+  assert_non_null(text);
+  end += sprintf(end, "name: long\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [2]}}\nquantities:\n"
+                      "  a: exp(sin(u*x)*cos(u/(1 + x^2)))^u\n  b: \"");
+  for (int i = 0; i < NESTED; i++) end += sprintf(end, "d(");
+  end += sprintf(end, "a");
+  for (int i = 0; i < NESTED; i++) end += sprintf(end, ", x)");
+  end += sprintf(end, "\"\n  c: u");
+  for (int i = 0; i < REPEATED; i++) end += sprintf(end, " + d(b, x)");
+  end += sprintf(end, "\nterms: {f: {expect: c, at: {grid: 2}, data: 0, noise: 1}}\n");
+  RpinnContext *context = rpinn_context_create();
+  RpinnProblem *problem;
+  check_message(context,
+                rpinn_problem_parse(context, "long.yaml", text, (size_t)(end - text), NULL, &problem),
+                "steps to differentiate");
+  assert_int_equal(rpinn_context_error(context)->line, 7);
+  free(text);
+  rpinn_context_destroy(context);
+}
+
 /* ---- doubtful, but not wrong: rpinn check warns ---- */
 
 #define HEAD                                                                                                 \
@@ -253,13 +277,15 @@ static void test_warnings(void **state) {
        "[2]}}\n"
        "terms:\n  a: {expect: u, at: {grid: 4}, data: 0, noise: s}\nprior: {reference_term: a}\n",
        "constant 'w' is used nowhere"},
+      {HEAD TERM_A "truth: {csv: truth_good.csv, v: 2*u}\n", NULL},
+      {HEAD TERM_A "truth: {csv: truth_extra.csv, v: 2*u}\n", "column 'uu' of the truth is used nowhere"},
       {HEAD TERM_A "quantities: {q: 2*u}\ntruth: {u: x, q: 3*x}\npredict: {grid: 3, quantities: [q]}\n",
        "the truth of 'q' differs"},
   };
   for (size_t i = 0; i < sizeof doubts / sizeof doubts[0]; i++) {
     RpinnContext *context = rpinn_context_create();
     RpinnProblem *problem;
-    RpinnCheck *check;
+    RpinnCheck *check = NULL;
     RpinnStatus status =
         rpinn_problem_parse(context, "doubt.yaml", doubts[i].text, strlen(doubts[i].text), NULL, &problem);
     if (status == RPINN_OK) status = rpinn_check_create(context, problem, &check);
@@ -303,9 +329,10 @@ static void test_clean_truth(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_file), cmocka_unit_test(test_good_files),
-                                     cmocka_unit_test(test_without_a_file), cmocka_unit_test(test_warnings),
-                                     cmocka_unit_test(test_clean_truth)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_file),     cmocka_unit_test(test_good_files),
+      cmocka_unit_test(test_without_a_file), cmocka_unit_test(test_endless_derivatives),
+      cmocka_unit_test(test_warnings),       cmocka_unit_test(test_clean_truth)};
   const char *source = getenv("RPINN_SOURCE_DIR");
   char folder[4096];
   snprintf(folder, sizeof folder, "%s/tests/bad", source ? source : "..");

@@ -244,11 +244,11 @@ static void print(Bench *bench, RpinnExpression expression, RpinnText *text) {
 
 static void printed_as_one_would_write(void **state) {
   (void)state;
-  const char *const texts[] = {"x + y*t",    "(x + y)*t",   "x - (y - t)", "x^2",          "(-x)^2",
+  const char *const texts[] = {"x + y*t",    "t*(x + y)",   "x - (y - t)", "x^2",          "(-x)^2",
                                "-x^2",       "2^x^y",       "(2^x)^y",     "x/(y*t)",      "d(u, x, x)",
                                "sin(x)^3",   "x^-y",        "x^-(y*t)",    "2^-(x/y)",     "-(x + y)",
-                               "min(x, -y)", "x - (y + t)", "x*(y/t)",     "d(u, x, t)*v", "exp(-(x*y))^2",
-                               "x^(y + t)",  "x^(y*t)",     "(x*y)^t",     "1e-07*x"};
+                               "min(x, -y)", "x - (y + t)", "x*(y/t)",     "d(u, x, t)*v", "exp(y*(-x))^2",
+                               "x^(y + t)",  "x^(y*t)",     "(x*y)^t",     "x*1e-07"};
   Bench bench = bench_open();
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     RpinnText text = {0};
@@ -257,6 +257,7 @@ static void printed_as_one_would_write(void **state) {
     TreePoint point = {.x = {0.7, 1.3, 0.4}, .parameters = {1.7, 0.6}};
     double expected = value_at(bench.pool, expression, &point);
     double found = value_at(bench.pool, parse(&bench, text.bytes), &point);
+    assert_string_equal(text.bytes, texts[i]);
     check_true(found == expected || fabs(found - expected) <= 1e-15 * fabs(expected),
                "%s prints as %s: %.17g, not %.17g", texts[i], text.bytes, found, expected);
     rpinn_text_free(&text);

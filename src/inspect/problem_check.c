@@ -14,7 +14,7 @@
 
 #include "derivative_check.h"
 
-enum { POINTS_PER_TERM = 24, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
+enum { POINTS_PER_TERM = 10, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
 
 typedef struct Examiner {
   RpinnContext *context;
@@ -370,6 +370,42 @@ static RpinnStatus warn_unused(RpinnContext *context, RpinnCheck *check) {
   return RPINN_OK;
 }
 
+static bool is_known_name(const RpinnProblem *problem, const char *name) {
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    if (!strcmp(problem->coordinates[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_fields; i++)
+    if (!strcmp(problem->fields[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_quantities; i++)
+    if (!strcmp(problem->quantities[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_unknowns; i++)
+    if (!strcmp(problem->unknowns[i].name, name)) return true;
+  return false;
+}
+
+/* Columns of a truth that are the truth of nothing and in no entry: perhaps misspelt. */
+static RpinnStatus warn_columns(RpinnContext *context, RpinnCheck *check) {
+  const RpinnProblem *problem = check->posterior->problem;
+  const RpinnTruth *truth = &check->posterior->data->truth;
+  size_t num_columns = truth->table ? truth->table->num_columns : 0;
+  bool *used = RPINN_ARENA_NEW(check->arena, bool, num_columns);
+  if (!used) return rpinn_fail_memory(context);
+  for (size_t e = 0; num_columns && e < problem->truth.num_entries; e++) {
+    uint8_t *reachable = rpinn_expression_reachable(problem->pool, truth->entries[e]);
+    if (!reachable) return rpinn_fail_memory(context);
+    for (size_t i = 0; i <= truth->entries[e]; i++)
+      if (reachable[i] && problem->pool->nodes[i].operation == RPINN_OPERATION_CHANNEL)
+        used[problem->pool->nodes[i].index] = true;
+    free(reachable);
+  }
+  for (size_t k = 0; k < num_columns; k++) {
+    char text[512];
+    if (used[k] || is_known_name(problem, truth->table->names[k])) continue;
+    snprintf(text, sizeof text, "column '%.60s' of the truth is used nowhere", truth->table->names[k]);
+    RPINN_TRY(warn(context, check, text));
+  }
+  return RPINN_OK;
+}
+
 static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
   const RpinnPosterior *posterior = check->posterior;
   const RpinnProblem *problem = posterior->problem;
@@ -398,6 +434,7 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
   }
   RPINN_TRY(warn_unfitted(context, check));
   RPINN_TRY(warn_unused(context, check));
+  RPINN_TRY(warn_columns(context, check));
   return compare_truths(context, check);
 }
 

@@ -44,33 +44,43 @@ static RpinnStatus compile(RpinnContext *context, RpinnPosterior *posterior,
   return RPINN_OK;
 }
 
-static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior) {
+/* Terms and predictions. Before the data are made: the truth adds expressions to the pool, and what a term
+ * compiles to must be the same in a run directory, where the data are read. */
+static RpinnStatus compile_all(RpinnContext *context, RpinnPosterior *posterior,
+                               const RpinnResidualProgram ***term_programs) {
+  const RpinnProblem *problem = posterior->problem;
+  const RpinnResidualProgram **programs =
+      RPINN_ARENA_NEW(posterior->arena, const RpinnResidualProgram *, problem->num_terms);
+  posterior->predictions =
+      RPINN_ARENA_NEW(posterior->arena, const RpinnResidualProgram *, problem->num_predicted);
+  if (!programs || !posterior->predictions) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < problem->num_terms; t++) /* test terms must make sense too */
+    RPINN_TRY(compile(context, posterior, &problem->terms[t].expect, "term", &programs[t]));
+  for (size_t i = 0; i < problem->num_predicted; i++)
+    RPINN_TRY(compile(context, posterior, &problem->predicted[i], "quantity", &posterior->predictions[i]));
+  *term_programs = programs;
+  return RPINN_OK;
+}
+
+static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
+                              const RpinnResidualProgram *const *programs) {
   const RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;
   posterior->terms = RPINN_ARENA_NEW(posterior->arena, RpinnTermModel, problem->num_terms);
   posterior->fitted = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms);
   if (!posterior->terms || !posterior->fitted) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
-    const RpinnTerm *term = &problem->terms[t];
     const RpinnTermData *data = &posterior->data->terms[t];
-    const RpinnResidualProgram *program;
-    RPINN_TRY(
-        compile(context, posterior, &term->expect, "term", &program)); /* test terms must make sense too */
-    if (term->is_test) continue;
+    if (problem->terms[t].is_test) continue;
     posterior->fitted[model->num_terms] = t;
     posterior->terms[model->num_terms++] = (RpinnTermModel){.num_points = data->points.count,
                                                             .points = data->points.x,
-                                                            .program = program,
+                                                            .program = programs[t],
                                                             .targets = data->values,
                                                             .inverse_sigma = 1 / posterior->sigmas.terms[t]};
     model->num_rows += data->points.count;
   }
   model->terms = posterior->terms;
-  posterior->predictions =
-      RPINN_ARENA_NEW(posterior->arena, const RpinnResidualProgram *, problem->num_predicted);
-  if (!posterior->predictions) return rpinn_fail_memory(context);
-  for (size_t i = 0; i < problem->num_predicted; i++)
-    RPINN_TRY(compile(context, posterior, &problem->predicted[i], "quantity", &posterior->predictions[i]));
   return RPINN_OK;
 }
 
@@ -110,6 +120,8 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
 static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required) {
   RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;
+  const RpinnResidualProgram **programs;
+  RPINN_TRY(compile_all(context, posterior, &programs));
   RPINN_TRY(rpinn_data_set_create(context, problem, data_required, &posterior->data));
   RPINN_TRY(rpinn_sigmas_resolve(context, posterior->arena, problem, posterior->data, &posterior->sigmas));
   RPINN_TRY(make_networks(context, posterior));
@@ -120,7 +132,7 @@ static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool 
   model->networks = posterior->networks;
   model->num_unknowns = problem->num_unknowns;
   model->num_parameters = model->unknown_start + problem->num_unknowns;
-  RPINN_TRY(make_terms(context, posterior));
+  RPINN_TRY(make_terms(context, posterior, programs));
   RPINN_TRY(make_prior(context, posterior));
   return make_backend(context, posterior);
 }

@@ -77,6 +77,10 @@ RpinnStatus rpinn_expression_pool_status_at(RpinnContext *context, const RpinnEx
                                             RpinnPlace place) {
   if (pool->status == RPINN_OK) return RPINN_OK;
   if (pool->status == RPINN_ERROR_MEMORY) return rpinn_fail_memory(context);
+  if (pool->num_visits > RPINN_MAX_VISITS)
+    return rpinn_fail_at(context, place,
+                         "the expressions take more than %d steps to differentiate; expected simpler ones",
+                         RPINN_MAX_VISITS);
   return rpinn_fail_at(context, place,
                        "the expressions have more than %d parts after differentiation; expected fewer",
                        RPINN_MAX_NODES);

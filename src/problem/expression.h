@@ -62,7 +62,7 @@ typedef struct RpinnNode {
   double number; /* NUMBER */
 } RpinnNode;
 
-enum { RPINN_MAX_NODES = 1 << 20 };
+enum { RPINN_MAX_NODES = 1 << 20, RPINN_MAX_VISITS = 1 << 23 };
 
 typedef struct RpinnExpressionPool {
   RpinnNode *nodes;
@@ -71,13 +71,15 @@ typedef struct RpinnExpressionPool {
   size_t table_size;
   /* Which coordinates a field depends on, one bit each; d(field) in another one is zero. [num_fields] */
   const unsigned *field_inputs;
+  size_t num_visits; /* nodes that differentiation has looked at: a bound on time as count is one on memory */
   /* Set by the first failure; from then on builders return node 0. Check once after building. */
   RpinnStatus status;
 } RpinnExpressionPool;
 
 RpinnStatus rpinn_expression_pool_create(RpinnContext *context, RpinnExpressionPool **pool);
 void rpinn_expression_pool_destroy(RpinnExpressionPool *pool);
-/* Report pool->status: out of memory, or an expression of more than RPINN_MAX_NODES parts. */
+/* Report pool->status: out of memory, more than RPINN_MAX_NODES parts, or more than RPINN_MAX_VISITS visits.
+ */
 RpinnStatus rpinn_expression_pool_status(RpinnContext *context, const RpinnExpressionPool *pool);
 /* The same with the place of what was being built. */
 RpinnStatus rpinn_expression_pool_status_at(RpinnContext *context, const RpinnExpressionPool *pool,

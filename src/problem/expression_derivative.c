@@ -114,6 +114,8 @@ static RpinnExpression derive_node(Rules *rules, RpinnExpression self, const Rpi
   }
 }
 
+enum { SKIPS_PER_VISIT = 64 }; /* stepping over a node that is not part of the expression costs far less */
+
 static RpinnExpression derive(RpinnExpressionPool *pool, RpinnExpression expression,
                               const Variable *variable) {
   Rules rules = {pool, rpinn_expression_number(pool, 0), rpinn_expression_number(pool, 1)};
@@ -124,8 +126,10 @@ static RpinnExpression derive(RpinnExpressionPool *pool, RpinnExpression express
     pool->status = RPINN_ERROR_MEMORY;
     return 0;
   }
+  pool->num_visits += expression / SKIPS_PER_VISIT;
   for (size_t i = 0; i <= expression && pool->status == RPINN_OK; i++) {
     if (!used[i]) continue;
+    if (++pool->num_visits > RPINN_MAX_VISITS) pool->status = RPINN_ERROR_INPUT;
     bool leaf = rpinn_operation_num_arguments(pool->nodes[i].operation) == 0;
     derivative[i] = leaf ? derive_leaf(&rules, (RpinnExpression)i, variable)
                          : derive_node(&rules, (RpinnExpression)i, derivative);

@@ -9,8 +9,19 @@ RpinnPlace rpinn_reader_text_place(const RpinnYaml *node) {
   return place;
 }
 
+/* A key with a parenthesis is what is left of {f: d(u, x)}, where YAML splits at the comma. */
+static RpinnStatus refuse_pieces(RpinnReader *reader, const RpinnYaml *mapping, const char *what) {
+  for (size_t i = 0; i < mapping->count; i++)
+    if (strpbrk(mapping->keys[i]->text, "()"))
+      return rpinn_fail_at(reader->context, mapping->keys[i]->place,
+                           "'%s' in %s looks like a piece of an expression; expected quotes around an "
+                           "expression with commas inside braces",
+                           mapping->keys[i]->text, what);
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_reader_mapping(RpinnReader *reader, const RpinnYaml *node, const char *what) {
-  if (node->kind == RPINN_YAML_MAPPING) return RPINN_OK;
+  if (node->kind == RPINN_YAML_MAPPING) return refuse_pieces(reader, node, what);
   bool empty = node->kind == RPINN_YAML_SCALAR && !node->text[0];
   return rpinn_fail_at(reader->context, node->place, "%s is %s; expected a mapping such as {key: value}",
                        what, empty ? "empty" : rpinn_yaml_kind_name(node->kind));
@@ -51,11 +62,6 @@ RpinnStatus rpinn_reader_keys(RpinnReader *reader, const RpinnYaml *mapping, con
     bool known = false;
     for (size_t k = 0; k < num_allowed; k++) known |= !strcmp(key, allowed[k]);
     if (known) continue;
-    if (strpbrk(key, "()"))
-      return rpinn_fail_at(reader->context, mapping->keys[i]->place,
-                           "'%s' in %s looks like a piece of an expression; expected quotes around an "
-                           "expression with commas inside braces",
-                           key, what);
     RpinnText kind = {0};
     rpinn_text_append(&kind, "key in %s:", what);
     RpinnStatus status = rpinn_reader_fail_unknown(

@@ -1,0 +1,71 @@
+/* The crash-safe store of finished members (checkpoint.db): one SQLite file with a rollback journal, synced
+ * at every commit. Commits are grouped, at most one a second. After `kill -9` or a power cut the next opener
+ * finds the last commit, whole; a member is in it or is not.
+ *
+ * One thread at a time. Numbers are kept bit for bit, for this machine type. */
+#ifndef RPINN_IO_MEMBER_STORE_H
+#define RPINN_IO_MEMBER_STORE_H
+
+#include <stdint.h>
+
+#include "context.h"
+
+typedef struct RpinnStoredMember {
+  uint64_t index; /* below INT64_MAX */
+  int32_t failed; /* 1: recorded as failed, left out of statistics */
+  size_t num_parameters;
+  const double *parameters; /* [num_parameters] the best point; 0 and NULL when failed */
+  size_t num_statistics;
+  const double *statistics; /* [num_statistics] in the caller's order */
+  size_t num_trace;
+  const double *trace; /* [2 * num_trace] pairs (iteration, loss) */
+  const char *stop;    /* name of the stop reason */
+} RpinnStoredMember;
+
+typedef struct RpinnMemberStore RpinnMemberStore;
+
+/* Open, or create when absent. identity: a text that must equal the one the store was made with; the message
+ * of a difference names the first lines that differ, "was X, is now Y". Exclusive until closed, also against
+ * other processes. RPINN_ERROR_INPUT: another identity, another run at work, a file that is not a store or of
+ * another version. RPINN_ERROR_IO, with SQLite's reason: unreadable, damaged, no room. */
+RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, const char *identity,
+                                    RpinnMemberStore **store);
+/* Commits what is pending, as far as possible: call flush before to hear of failures. */
+void rpinn_member_store_close(RpinnMemberStore *store);
+
+/* Writing. put, put_state and set_text commit when the last commit is a second ago or more, so what a caller
+ * wrote before it fell silent may be pending: flush, which costs nothing when nothing is. A failed write
+ * takes everything pending with it; what was committed stays, and the store can be used further. */
+
+/* Add a member, or replace it. Its saved state goes. */
+RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member);
+/* Add the state of an unfinished member, or replace it. */
+RpinnStatus rpinn_member_store_put_state(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
+                                         const void *state, size_t size);
+/* A small table of texts by key, e.g. the wall seconds so far. */
+RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
+                                        const char *value);
+/* Commit now. */
+RpinnStatus rpinn_member_store_flush(RpinnContext *context, RpinnMemberStore *store);
+
+/* Reading, of what is pending too. */
+
+/* *state is NULL when there is none; the caller frees it. */
+RpinnStatus rpinn_member_store_get_state(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
+                                         void **state, size_t *size);
+/* *value is NULL when there is none; the caller frees it. */
+RpinnStatus rpinn_member_store_get_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
+                                        char **value);
+RpinnStatus rpinn_member_store_has(RpinnContext *context, RpinnMemberStore *store, uint64_t index, bool *has);
+/* Members with index < below: all that are there, and those of them that failed. */
+RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+                                     uint64_t *finished, uint64_t *failed);
+/* Call visit for the members with index < below, in the order of their index. Its pointers are valid during
+ * the call; a failure of visit stops and is returned. visit must not write to the store. Memory is that of
+ * one member. */
+RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+                                     RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
+                                     void *user);
+
+#endif

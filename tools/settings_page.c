@@ -1,0 +1,37 @@
+/* Prints docs/settings.md from the settings table: `make docs` writes the page, a test compares it. */
+#include <stdio.h>
+#include <string.h>
+
+#include <rpinn/rpinn.h>
+
+/* A bar would end the cell of a table. */
+static void print_escaped(const char *text) {
+  for (; *text; text++) printf(*text == '|' ? "\\%c" : "%c", *text);
+}
+
+int main(void) {
+  printf("# Settings\n\n"
+         "How a run is made, as opposed to what it is about. A setting has a default, stands under "
+         "`settings:` of\n"
+         "the problem file or in one of its `presets:`, and can be given on the command line, as a flag\n"
+         "(`--prior-scale 2`) or with `--set prior_scale=2`. Later ones win: default, `settings:`, the "
+         "preset, the\n"
+         "command line from left to right. A value out of range is an error that says what was expected.\n\n"
+         "This page is made from the table in `include/rpinn/settings.h` by `make docs`.\n\n"
+         "| setting | flag | value | default | meaning |\n|---|---|---|---|---|\n");
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+    const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
+    char words[512];
+    rpinn_setting_describe((RpinnSetting)i, words, sizeof words);
+    char *rest = strstr(words, "; default ");
+    if (rest) *rest = '\0';
+    printf("| `%s` | `--", definition->name);
+    for (const char *at = definition->name; *at; at++) putchar(*at == '_' ? '-' : *at);
+    printf("` | ");
+    print_escaped(words);
+    printf(" | %s | ", definition->initial);
+    print_escaped(definition->help);
+    printf(" |\n");
+  }
+  return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
