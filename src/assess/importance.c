@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dense_algebra.h"
 
@@ -98,7 +97,7 @@ double rpinn_importance_log_weight(RpinnImportance *importance, const double *th
                                    const double *jacobian) {
   size_t M = importance->M, N = importance->N;
   set_step(importance, theta);
-  memcpy(importance->rows, rows, M * sizeof *rows);
+  for (size_t i = 0; i < M; i++) importance->rows[i] = rows[i];
   rpinn_dense_times(M, N, jacobian, importance->step, importance->product);
   rpinn_dense_gram(M, N, jacobian, importance->inverse, importance->block, importance->gram);
   return finish(importance);
