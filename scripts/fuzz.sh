@@ -38,7 +38,7 @@ fuzz_one() { # PROGRAM LOG
     seeds+=(problems "$work/mistakes")
   fi
   if [[ -f tests/fuzz/$name.dict ]]; then options+=("-dict=tests/fuzz/$name.dict"); fi
-  options+=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1
+  options+=(-max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1
     -artifact_prefix="$directory/crashes/$name-")
   if "${fixed_addresses[@]}" "$1" "${options[@]}" "$found" "${seeds[@]}" > "$2" 2>&1; then
     echo "$name: nothing found in $(sed -n 's/^stat::number_of_executed_units: *//p' "$2") runs," \

@@ -62,7 +62,7 @@ typedef struct RpinnNode {
   double number; /* NUMBER */
 } RpinnNode;
 
-enum { RPINN_MAX_NODES = 1 << 20, RPINN_MAX_VISITS = 1 << 23 };
+enum { RPINN_MAX_NODES = 1 << 20, RPINN_MAX_VISITS = 1 << 22 };
 
 typedef struct RpinnExpressionPool {
   RpinnNode *nodes;

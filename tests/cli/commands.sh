@@ -90,7 +90,7 @@ has "$out" "darcy"
 
 # JSON
 if python3 -c pass 2> /dev/null; then
-  for problem in poisson-linear darcy; do
+  for problem in poisson-linear poisson-nonlinear; do
     run 0 check "$problem" --json
     python3 -c 'import json, sys; page = json.load(open(sys.argv[1])); assert page["problem"] == sys.argv[2], page
 assert page["passed"] is True and page["sigmas"]["prior"] > 0' "$work/out" "$problem" || complain "JSON of check $problem"
