@@ -208,16 +208,14 @@ static RpinnStatus drain(Pool *pool, RpinnPoolResult *result) {
   RpinnStatus status = RPINN_OK;
   double next_tick = 0;
   for (bool over = false; !over;) {
+    if (now() >= next_tick) {
+      next_tick = now() + 0.1;
+      result->interrupted |= options->tick(options->user, atomic_load(&pool->iterations));
+    }
+    if (status != RPINN_OK || result->interrupted) atomic_store(&pool->stop, true);
     RpinnPoolEvent *event = pop(pool, &over);
     if (event && status == RPINN_OK) status = options->handle(options->user, event);
     free_event(event);
-    if (status != RPINN_OK) atomic_store(&pool->stop, true);
-    if (now() < next_tick) continue;
-    next_tick = now() + 0.1;
-    if (options->tick(options->user, atomic_load(&pool->iterations)) && !result->interrupted) {
-      result->interrupted = true;
-      atomic_store(&pool->stop, true);
-    }
   }
   return status;
 }
