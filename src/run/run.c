@@ -51,14 +51,15 @@ static RpinnStatus make_posteriors(RpinnContext *context, RpinnRun *run) {
 /* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
  * members, on how many threads and for how long. */
 static RpinnStatus make_identity(RpinnContext *context, const RpinnRun *run, RpinnText *identity) {
-  static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: "};
+  static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: ", "  correct: "};
   RpinnText yaml = {0};
   RpinnProblemFiles files = {.data = "data.csv", .truth = "truth.csv", .predict = "predict.csv"};
   RpinnStatus status = rpinn_problem_write(context, run->problem, &files, &yaml);
   for (const char *line = yaml.bytes; status == RPINN_OK && line && *line;) {
     size_t length = strcspn(line, "\n") + 1;
     bool is_free = false;
-    for (size_t k = 0; k < 3; k++) is_free |= !strncmp(line, free_lines[k], strlen(free_lines[k]));
+    for (size_t k = 0; k < sizeof free_lines / sizeof free_lines[0]; k++)
+      is_free |= !strncmp(line, free_lines[k], strlen(free_lines[k]));
     if (!is_free) rpinn_text_append_bytes(identity, line, length);
     line += length;
   }

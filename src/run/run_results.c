@@ -13,8 +13,9 @@ typedef struct Pass {
   RpinnContext *context;
   RpinnRun *run;
   RpinnMoments *moments;
-  double *values; /* [outputs.num_values] */
-  uint64_t draw;  /* members that did not fail, so far */
+  double *values;  /* [outputs.num_values] */
+  uint64_t member; /* members that did not fail, so far */
+  uint64_t draw;   /* draws made of them */
 } Pass;
 
 static RpinnStop stop_of_name(const char *name) {
@@ -33,22 +34,33 @@ static RpinnStatus keep_first_trace(Pass *pass, const RpinnStoredMember *member)
   return RPINN_OK;
 }
 
-static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
-  Pass *pass = user;
-  RpinnRun *run = pass->run;
-  RpinnRunResults *results = &run->results;
+/* The first pass only counts: whether weights apply depends on all members. */
+static RpinnStatus count_member(void *user, const RpinnStoredMember *member) {
+  RpinnRunResults *results = &((Pass *)user)->run->results;
   results->num_members++;
   results->num_failed += member->failed != 0;
   results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
   results->num_converged += member->statistics[RPINN_MEMBER_CONVERGED] > 0;
   results->stops[stop_of_name(member->stop)]++;
+  return RPINN_OK;
+}
+
+/* A draw counts once, or as often as the Metropolis chain stays at it. */
+static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
+  Pass *pass = user;
+  RpinnRun *run = pass->run;
+  RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
   RPINN_TRY(keep_first_trace(pass, member));
+  RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
+  uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
+  pass->member++;
+  if (!times) return RPINN_OK;
   RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, member->parameters, pass->values));
-  rpinn_moments_add(pass->moments, pass->values);
-  RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, pass->values));
-  RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->draw, member->statistics));
-  pass->draw++;
+  for (; times; times--, pass->draw++) {
+    rpinn_moments_add(pass->moments, pass->values);
+    RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, pass->values));
+  }
   return RPINN_OK;
 }
 
@@ -77,11 +89,15 @@ static RpinnStatus allocate(Pass *pass) {
 static RpinnStatus gather(Pass *pass) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   RpinnRun *run = pass->run;
+  RpinnRunResults *results = &run->results;
   RPINN_TRY(allocate(pass));
-  RPINN_TRY(rpinn_member_store_visit(pass->context, run->store, run->num_samples, visit_member, pass));
-  if (!pass->draw)
+  RPINN_TRY(rpinn_member_store_visit(pass->context, run->store, run->num_samples, count_member, pass));
+  uint64_t finished = results->num_members - results->num_failed;
+  if (!finished)
     return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
-                      (unsigned long long)run->results.num_failed);
+                      (unsigned long long)results->num_failed);
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
+  RPINN_TRY(rpinn_member_store_visit(pass->context, run->store, run->num_samples, visit_member, pass));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
   return rpinn_kept_draws_quantiles(run->results.kept, 3, probabilities, run->results.low);
 }
@@ -99,6 +115,7 @@ void rpinn_run_free_results(RpinnRunResults *results) {
   free(results->deviation);
   free(results->low);
   free(results->first_trace);
+  free(results->weights.times);
   rpinn_kept_draws_destroy(results->kept);
   rpinn_kept_draws_destroy(results->statistics);
 }

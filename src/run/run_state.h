@@ -9,6 +9,7 @@
 #include "posterior.h"
 #include "rpinn/run.h"
 #include "run_folder.h"
+#include "run_weights.h"
 
 typedef enum RpinnMethod { RPINN_METHOD_MAP, RPINN_METHOD_RPINN, RPINN_METHOD_ENSEMBLE } RpinnMethod;
 
@@ -35,6 +36,7 @@ typedef struct RpinnRunResults {
   size_t keep_every;
   double *first_trace; /* of member 0: pairs (iteration, loss) */
   size_t num_first_trace;
+  RpinnRunWeights weights;
 } RpinnRunResults;
 
 struct RpinnRun {
@@ -58,6 +60,9 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
                               RpinnRun **run);
 const char *rpinn_run_precision_name(const RpinnRun *run);
 
+/* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
+RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
+                                   uint64_t converged);
 /* The pass over the members in the store, in member order: outputs, moments, files. */
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run);
 void rpinn_run_free_results(RpinnRunResults *results);

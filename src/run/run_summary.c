@@ -149,6 +149,19 @@ static void json_unknowns(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_close(json, '}');
 }
 
+static void json_weights(const RpinnRun *run, RpinnJson *json) {
+  const RpinnRunWeights *weights = &run->results.weights;
+  rpinn_json_open(json, "weights", '{');
+  rpinn_json_boolean(json, "apply", weights->apply);
+  if (weights->reason) rpinn_json_text(json, "reason", weights->reason);
+  rpinn_json_boolean(json, "constant", weights->smoothing.constant);
+  rpinn_json_number(json, "pareto_k", weights->smoothing.k);
+  rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
+  rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
+  rpinn_json_number(json, "acceptance", weights->acceptance);
+  rpinn_json_close(json, '}');
+}
+
 /* Chains belong to methods that have them: all null here, so that readers find the same keys everywhere. */
 static void json_chains(RpinnJson *json) {
   static const char *const names[] = {"max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "min_ebfmi"};
@@ -184,6 +197,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_close(&json, '}');
   json_unknowns(run, &json);
   json_members(summary, &json);
+  json_weights(run, &json);
   json_chains(&json);
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
@@ -216,6 +230,26 @@ static void table_scores(const Summary *summary, RpinnText *text) {
   }
 }
 
+static void table_weights(const RpinnRun *run, RpinnText *text) {
+  const RpinnRunWeights *weights = &run->results.weights;
+  bool asked = run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0;
+  if (weights->apply)
+    rpinn_text_append(text, "  Gauss-Newton weights: effective size %.1f of %llu draws",
+                      weights->smoothing.effective_size,
+                      (unsigned long long)(run->results.num_members - run->results.num_failed));
+  if (weights->apply && weights->smoothing.constant)
+    rpinn_text_append(text, "; all equal, so the draws are the posterior\n");
+  else if (weights->apply)
+    rpinn_text_append(text, ", Pareto k %.2f\n", weights->smoothing.k);
+  else if (run->method == RPINN_METHOD_RPINN)
+    rpinn_text_append(text, "  Gauss-Newton weights do not apply: %s\n", weights->reason);
+  if (weights->corrected)
+    rpinn_text_append(text, "  corrected by independence Metropolis: acceptance %.1f%%\n",
+                      weights->acceptance * 100);
+  else if (asked)
+    rpinn_text_append(text, "  warning: --correct mh was not done: %s\n", weights->reason);
+}
+
 static void make_table(const Summary *summary, RpinnText *text) {
   const RpinnRun *run = summary->run;
   const RpinnRunResults *results = &run->results;
@@ -243,6 +277,7 @@ static void make_table(const Summary *summary, RpinnText *text) {
       rpinn_text_append(text, " %s %llu", rpinn_stop_name((RpinnStop)stop),
                         (unsigned long long)results->stops[stop]);
   rpinn_text_append(text, "\n");
+  table_weights(run, text);
   if (results->num_failed)
     rpinn_text_append(text, "  warning: %llu member%s failed (not finite) and are left out\n",
                       (unsigned long long)results->num_failed, results->num_failed == 1 ? "" : "s");
