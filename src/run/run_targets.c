@@ -79,6 +79,16 @@ static RpinnStatus find_map(RpinnContext *context, const RpinnMemberTarget *targ
   return status;
 }
 
+static RpinnStatus start_from_map(RpinnContext *context, const RpinnRun *run,
+                                  const RpinnMemberTarget *targets) {
+  RpinnRunTarget *first = targets[0].data;
+  double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
+  if (!map) return rpinn_fail_memory(context);
+  RPINN_TRY(find_map(context, &targets[0], first, map));
+  for (size_t i = 0; i < run->num_threads; i++) ((RpinnRunTarget *)targets[i].data)->map = map;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
   const char *start = run->problem->settings.values[RPINN_SETTING_START].text;
   RPINN_TRY(check_start(context, run, start));
@@ -105,7 +115,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .num_parts = posterior->model.num_terms + 1,
                             .loss_parts = loss_parts};
   }
-  return RPINN_OK;
+  return strcmp(start, "map") == 0 ? start_from_map(context, run, *targets) : RPINN_OK;
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {
