@@ -86,18 +86,6 @@ static void json_score(RpinnJson *json, const Score *score) {
   rpinn_json_close(json, '}');
 }
 
-static void json_sigmas(const RpinnRun *run, RpinnJson *json) {
-  const RpinnPosterior *posterior = run->posteriors[0];
-  rpinn_json_open(json, "sigmas", '{');
-  rpinn_json_open(json, "terms", '{');
-  for (size_t t = 0; t < posterior->model.num_terms; t++)
-    rpinn_json_number(json, rpinn_posterior_term_name(posterior, t),
-                      rpinn_posterior_term_sigma(posterior, t));
-  rpinn_json_close(json, '}');
-  rpinn_json_number(json, "prior", posterior->sigmas.prior);
-  rpinn_json_close(json, '}');
-}
-
 static void json_members(const Summary *summary, RpinnJson *json) {
   const RpinnRun *run = summary->run;
   const RpinnRunResults *results = &run->results;
@@ -187,7 +175,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_number(&json, "threads", (double)run->num_threads);
   rpinn_json_text(&json, "version", rpinn_version());
   rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
-  json_sigmas(run, &json);
+  rpinn_posterior_json_sigmas(run->posteriors[0], &json);
   rpinn_json_open(&json, "quantities", '{');
   for (size_t q = 0; q < summary->num_quantities; q++) json_score(&json, &summary->scores[q]);
   rpinn_json_close(&json, '}');
