@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz format format-check clean
+.PHONY: help demo check check-all check-long fuzz bench bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -32,6 +32,16 @@ check-long: check ## an evening: long tests, and ten minutes of fuzzing per targ
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
+
+bench: ## measure speed against bare matrix products, see bench/README.md
+	@scripts/build.sh build
+	build/rpinn bench
+
+bench-peers: ## one Adam iteration against JAX, where JAX can be imported
+	@bench/peers/run.sh --output bench/results/peers.md
+
+bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
+	@bench/optimizers/run.sh
 
 format: ## format all C sources
 	@scripts/format.sh
