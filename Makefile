@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz docs format format-check clean
+.PHONY: help demo check check-all check-long fuzz docs bench bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -36,6 +36,16 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 docs: ## write the pages that are made from the sources
 	@scripts/build.sh build -DRPINN_TESTS=ON
 	build/tests/docs/settings_page > docs/settings.md
+
+bench: ## measure speed against bare matrix products, see bench/README.md
+	@scripts/build.sh build
+	build/rpinn bench
+
+bench-peers: ## one Adam iteration against JAX, where JAX can be imported
+	@bench/peers/run.sh --output bench/results/peers.md
+
+bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
+	@bench/optimizers/run.sh
 
 format: ## format all C sources
 	@scripts/format.sh
