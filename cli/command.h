@@ -12,15 +12,20 @@ typedef enum OptionSet {
   OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
   OPTIONS_JSON = 2,    /* --json */
   OPTIONS_RUN = 4,     /* --out, --quiet, --resume, --plan */
-  OPTIONS_BENCH = 8    /* --repetitions, --at-least */
+  OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
+  OPTIONS_PREDICT = 16,
+  OPTIONS_REPRODUCE = 32
 } OptionSet;
 
-enum { MAX_OVERRIDES = 256 };
+enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256 };
 
 typedef struct Options {
-  const char *problem; /* the one positional argument, or NULL */
-  const char *folder;  /* --out, or NULL */
-  bool json, quiet, resume, plan;
+  const char *problem; /* the first positional argument, or NULL */
+  size_t num_arguments;
+  const char *arguments[MAX_ARGUMENTS]; /* all of them */
+  const char *out;                      /* --out, or NULL; so are the next ones */
+  const char *points, *quantities, *scale, *data_folder, *methods;
+  bool json, quiet, resume, plan, extrapolate;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;
@@ -32,13 +37,15 @@ typedef struct Options {
 typedef struct Command {
   const char *name;
   const char *arguments; /* "PROBLEM" or "" */
+  bool takes_many;       /* one or more of them */
   const char *summary;   /* one line */
   const char *details;   /* further lines of its help, or "" */
   unsigned option_sets;  /* OptionSet */
   int (*run)(const Options *options);
 } Command;
 
-extern const Command command_bench, command_check, command_list, command_run;
+extern const Command command_bench, command_check, command_compare, command_list, command_predict,
+    command_run, command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

@@ -73,8 +73,8 @@ static int print_results(const RpinnRun *run, const Options *options, const char
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {
   char folder[512];
-  if (options->folder)
-    snprintf(folder, sizeof folder, "%s", options->folder);
+  if (options->out)
+    snprintf(folder, sizeof folder, "%s", options->out);
   else
     snprintf(folder, sizeof folder, "results/%s-%s", rpinn_problem_name(problem),
              rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD));

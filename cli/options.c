@@ -1,13 +1,61 @@
-/* Options: --preset, --set, --data, --json and one flag per setting, straight from the settings table. Every
- * mistake names the nearest option. */
+/* Options: a table of flags, and one flag per setting, straight from the settings table. Every mistake names
+ * the nearest option. */
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 
-/* ---- names ---- */
+/* ---- flags ---- */
+
+/* A flag of the sets of options that have it. With a value it fills a const char * of Options, else a bool.
+ */
+typedef struct Flag {
+  const char *name, *value; /* value: what help calls it, or NULL */
+  unsigned sets;
+  size_t offset;
+  const char *help;
+} Flag;
+
+static const Flag flags[] = {
+    {"--preset", "NAME", OPTIONS_PROBLEM, offsetof(Options, loading.preset),
+     "settings that the problem file groups under this name"},
+    {"--data", "FILE.csv", OPTIONS_PROBLEM, offsetof(Options, loading.data_file),
+     "points and values of all terms: term,<coordinates>,value"},
+    {"--out", "DIR", OPTIONS_RUN, offsetof(Options, out),
+     "the run directory (default results/<problem>-<method>)"},
+    {"--quiet", NULL, OPTIONS_RUN, offsetof(Options, quiet), "no progress and no table"},
+    {"--resume", NULL, OPTIONS_RUN, offsetof(Options, resume),
+     "go on with the run in --out, or add members with more --samples"},
+    {"--plan", NULL, OPTIONS_RUN, offsetof(Options, plan),
+     "say what would run, its time, memory and disk, then stop"},
+    {"--points", "FILE.csv", OPTIONS_PREDICT, offsetof(Options, points),
+     "where to predict: one column per coordinate"},
+    {"--out", "FILE.csv", OPTIONS_PREDICT, offsetof(Options, out),
+     "where the predictions go (default: the standard output)"},
+    {"--quantities", "A,B", OPTIONS_PREDICT, offsetof(Options, quantities),
+     "fields and quantities to predict (default: those of the problem's predict:)"},
+    {"--extrapolate", NULL, OPTIONS_PREDICT, offsetof(Options, extrapolate),
+     "allow points outside the domain"},
+    {"--scale", "quick|paper", OPTIONS_REPRODUCE, offsetof(Options, scale),
+     "paper: the published settings; quick: few members and iterations, nothing is judged (default quick)"},
+    {"--data-dir", "DIR", OPTIONS_REPRODUCE, offsetof(Options, data_folder),
+     "the published data sets (default $RPINN_REFERENCE_DIR/datasets, else synthetic data)"},
+    {"--out", "DIR", OPTIONS_REPRODUCE, offsetof(Options, out),
+     "the runs and the tables (default results/<table>-<scale>); finished runs are not repeated"},
+    {"--methods", "A,B", OPTIONS_REPRODUCE, offsetof(Options, methods),
+     "which of rpinn,ensemble to run (default both)"},
+    {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
+    {"--json", NULL, OPTIONS_JSON, offsetof(Options, json), "print JSON for programs"}};
+enum { NUM_FLAGS = sizeof flags / sizeof flags[0] };
+
+static const Flag *find_flag(const Command *command, const char *name) {
+  for (size_t i = 0; i < NUM_FLAGS; i++)
+    if (flags[i].sets & command->option_sets && !strcmp(flags[i].name, name)) return &flags[i];
+  return NULL;
+}
 
 /* prior_scale <-> --prior-scale */
 static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
@@ -18,23 +66,16 @@ static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
 
 static int fail_unknown_flag(const Command *command, const char *flag) {
   char names[RPINN_NUM_SETTINGS][64];
-  const char *known[RPINN_NUM_SETTINGS + 11] = {"--help"};
+  const char *known[RPINN_NUM_SETTINGS + NUM_FLAGS + 4] = {"--help"};
   size_t count = 1;
-  if (command->option_sets & OPTIONS_JSON) known[count++] = "--json";
-  if (command->option_sets & OPTIONS_RUN) {
-    known[count++] = "--out";
-    known[count++] = "--quiet";
-    known[count++] = "--resume";
-    known[count++] = "--plan";
-  }
+  for (size_t i = 0; i < NUM_FLAGS; i++)
+    if (flags[i].sets & command->option_sets) known[count++] = flags[i].name;
   if (command->option_sets & OPTIONS_BENCH) {
     known[count++] = "--repetitions";
     known[count++] = "--at-least";
   }
   if (command->option_sets & OPTIONS_PROBLEM) {
-    known[count++] = "--preset";
     known[count++] = "--set";
-    known[count++] = "--data";
     for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
       flag_of_setting((RpinnSetting)i, names[i], sizeof names[i]);
       known[count++] = names[i];
@@ -120,26 +161,18 @@ static int take_option(const Command *command, Arguments *arguments, const char 
   size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
   snprintf(flag, sizeof flag, "%.*s", (int)length, argument);
   const char *inline_value = equals ? equals + 1 : NULL;
-  bool *toggle = NULL;
-  if (!strcmp(flag, "--json") && command->option_sets & OPTIONS_JSON) toggle = &options->json;
-  if (command->option_sets & OPTIONS_RUN) {
-    if (!strcmp(flag, "--quiet")) toggle = &options->quiet;
-    if (!strcmp(flag, "--resume")) toggle = &options->resume;
-    if (!strcmp(flag, "--plan")) toggle = &options->plan;
-  }
-  if (toggle && inline_value) return report_usage("%s takes no value; found '%s'", flag, inline_value);
-  if (toggle) {
-    *toggle = true;
+  const Flag *known = find_flag(command, flag);
+  if (known && known->value)
+    return take_once(arguments, flag, inline_value, (const char **)((char *)options + known->offset));
+  if (known && inline_value) return report_usage("%s takes no value; found '%s'", flag, inline_value);
+  if (known) {
+    *(bool *)((char *)options + known->offset) = true;
     return -1;
   }
-  if (!strcmp(flag, "--out") && command->option_sets & OPTIONS_RUN)
-    return take_value(arguments, flag, inline_value, &options->folder);
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_PROBLEM) {
     int code = -1;
-    if (!strcmp(flag, "--preset")) return take_once(arguments, flag, inline_value, &options->loading.preset);
-    if (!strcmp(flag, "--data")) return take_once(arguments, flag, inline_value, &options->loading.data_file);
     if (!strcmp(flag, "--set")) {
       code = take_value(arguments, flag, inline_value, &value);
       return code >= 0 ? code : take_set(options, value);
@@ -171,11 +204,14 @@ int options_parse(const Command *command, int argc, char **argv, Options *option
       code = take_option(command, &arguments, argument, options);
     } else if (!command->arguments[0]) {
       code = report_usage("rpinn %s takes no arguments; found '%s'", command->name, argument);
-    } else if (options->problem) {
+    } else if (options->num_arguments && !command->takes_many) {
       code = report_usage("a second %s '%s' after '%s'; expected one", command->arguments, argument,
                           options->problem);
+    } else if (options->num_arguments == MAX_ARGUMENTS) {
+      code = report_usage("more than %d arguments; expected fewer", MAX_ARGUMENTS);
     } else {
-      options->problem = argument;
+      if (!options->num_arguments) options->problem = argument;
+      options->arguments[options->num_arguments++] = argument;
     }
     if (code >= 0) return code;
   }
@@ -189,10 +225,14 @@ void command_print_help(const Command *command) {
   printf("rpinn %s %s%s[options]\n\n%s.\n%s", command->name, command->arguments,
          command->arguments[0] ? " " : "", command->summary, command->details);
   printf("\noptions\n");
+  for (size_t i = 0; i < NUM_FLAGS; i++) {
+    char flag[64];
+    if (!(flags[i].sets & command->option_sets)) continue;
+    snprintf(flag, sizeof flag, "%s %s", flags[i].name, flags[i].value ? flags[i].value : "");
+    printf("  %-24s %s\n", flag, flags[i].help);
+  }
   if (command->option_sets & OPTIONS_PROBLEM) {
-    printf("  --preset NAME            settings that the problem file groups under this name\n"
-           "  --set NAME=VALUE         another value for a constant or setting (repeatable)\n"
-           "  --data FILE.csv          points and values of all terms: term,<coordinates>,value\n");
+    printf("  --set NAME=VALUE         another value for a constant or setting (repeatable)\n");
     for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
       char flag[64], words[512];
       flag_of_setting((RpinnSetting)i, flag, sizeof flag);
@@ -200,15 +240,9 @@ void command_print_help(const Command *command) {
       printf("  %-24s %s\n%27s(%s)\n", flag, rpinn_setting_definition((RpinnSetting)i)->help, "", words);
     }
   }
-  if (command->option_sets & OPTIONS_RUN)
-    printf("  --out DIR                the run directory (default results/<problem>-<method>)\n"
-           "  --quiet                  no progress and no table\n"
-           "  --resume                 go on with the run in --out, or add members with more --samples\n"
-           "  --plan                   say what would run, its time, memory and disk, then stop\n");
   if (command->option_sets & OPTIONS_BENCH)
     printf("  --repetitions N          interleaved repetitions whose median counts (default 25)\n"
            "  --at-least SHARE         exit code 3 when a speed is below this share of its bar\n");
-  if (command->option_sets & OPTIONS_JSON) printf("  --json                   print JSON for programs\n");
   printf("  --help                   this text\n");
 }
 

@@ -57,6 +57,27 @@ static char *read_text(const char *folder, const char *name, const char *file) {
   return text;
 }
 
+static size_t read_bytes(const char *folder, const char *name, const char *file, char *bytes, size_t limit) {
+  char path[PATH_SIZE];
+  snprintf(path, sizeof path, "%s/%s/%s", folder, name, file);
+  FILE *stream = fopen(path, "rb");
+  check_true(stream != NULL, "no %s", path);
+  size_t length = fread(bytes, 1, limit, stream);
+  assert_true(length > 0 && length < limit);
+  fclose(stream);
+  return length;
+}
+
+static void assert_same_posterior(const char *folder, const char *first, const char *second) {
+  enum { LIMIT = 1 << 22 };
+  char *a = malloc(LIMIT), *b = malloc(LIMIT);
+  size_t length = read_bytes(folder, first, "posterior.nc", a, LIMIT);
+  assert_int_equal(read_bytes(folder, second, "posterior.nc", b, LIMIT), length);
+  assert_memory_equal(a, b, length);
+  free(a);
+  free(b);
+}
+
 static void assert_same_file(const char *folder, const char *first, const char *second, const char *file) {
   char *a = read_text(folder, first, file), *b = read_text(folder, second, file);
   assert_string_equal(a, b);
@@ -92,6 +113,7 @@ static void threads_leave_no_mark(void **state) {
   rpinn_run_destroy(run);
   assert_same_file(folder, "one", "three", "predictions.csv");
   assert_same_file(folder, "one", "three", "summary.csv");
+  assert_same_posterior(folder, "one", "three");
   /* Member k does not depend on how many there are: 4 extended to 9 give the same. */
   setup.settings[1][1] = "4";
   assert_int_equal(make_run(folder, "extended", &setup, false, &run), RPINN_OK);
@@ -100,6 +122,7 @@ static void threads_leave_no_mark(void **state) {
   assert_int_equal(make_run(folder, "extended", &setup, true, &run), RPINN_OK);
   rpinn_run_destroy(run);
   assert_same_file(folder, "one", "extended", "predictions.csv");
+  assert_same_posterior(folder, "one", "extended");
   /* Other settings are refused, and nothing is lost by trying. */
   setup.settings[2][1] = "151";
   assert_int_equal(make_run(folder, "extended", &setup, true, &run), RPINN_ERROR_INPUT);

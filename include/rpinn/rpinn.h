@@ -12,6 +12,7 @@
 #include "rpinn/run.h"
 #include "rpinn/settings.h"
 #include "rpinn/status.h"
+#include "rpinn/study.h"
 #include "rpinn/target.h"
 #include "rpinn/version.h"
 

@@ -46,6 +46,23 @@ RPINN_API const char *rpinn_run_table(const RpinnRun *run);
  * memory and disk. NULL on failure, with the reason on the context; the caller frees the text. */
 RPINN_API char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem);
 
+/* Finished runs, by their directories. Both return NULL on failure, with the reason on the context (a
+ * missing, unfinished or damaged run is bad input); the caller frees the text. */
+
+/* The table of a run, or with json its summary.json. */
+RPINN_API char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json);
+
+typedef struct RpinnPredictOptions {
+  const char *points_file; /* CSV with one column per coordinate */
+  const char *quantities; /* names of fields and quantities, separated by commas; NULL: those of `predict:` */
+  bool extrapolate;       /* allow points outside the domain */
+} RpinnPredictOptions;
+
+/* The run at other points: CSV with the coordinates, and mean, std, q025, median and q975 of every quantity
+ * over the members, in the order of the points. */
+RPINN_API char *rpinn_run_predict(RpinnContext *context, const char *folder,
+                                  const RpinnPredictOptions *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@ typedef struct Builder {
   RpinnDataSet *data;
   RpinnCsvTable *all; /* the file of all terms, or NULL */
   bool data_required;
+  bool anywhere; /* points may lie outside the domain */
   uint64_t seed;
 } Builder;
 
@@ -56,7 +57,8 @@ static RpinnStatus read_point(Builder *builder, const RpinnCsvTable *table, size
     size_t column = (size_t)rpinn_csv_column(table, coordinate->name);
     double tolerance = RPINN_DOMAIN_TOLERANCE * (coordinate->high - coordinate->low);
     RPINN_TRY(rpinn_csv_number(builder->context, table, row, column, &x[i]));
-    if (x[i] < coordinate->low - tolerance || x[i] > coordinate->high + tolerance)
+    bool inside = x[i] >= coordinate->low - tolerance && x[i] <= coordinate->high + tolerance;
+    if (!inside && !builder->anywhere)
       return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
                            "%s = %.10g is outside the domain; expected %.10g to %.10g", coordinate->name,
                            x[i], coordinate->low, coordinate->high);
@@ -74,17 +76,30 @@ static RpinnStatus allocate_points(Builder *builder, size_t count, RpinnPointSet
   return points->x ? RPINN_OK : rpinn_fail_memory(builder->context);
 }
 
+static RpinnStatus points_of_table(Builder *builder, const RpinnCsvTable *table, RpinnPointSet *points) {
+  RPINN_TRY(check_columns(builder, table, NULL, true, NULL));
+  RPINN_TRY(allocate_points(builder, table->num_rows, points));
+  for (size_t row = 0; row < table->num_rows; row++)
+    RPINN_TRY(read_point(builder, table, row, points->x + row * builder->problem->num_coordinates));
+  return RPINN_OK;
+}
+
 /* A file of points: one column per coordinate. */
 static RpinnStatus points_of_file(Builder *builder, const RpinnPointSpec *spec, RpinnPointSet *points) {
   RpinnCsvTable *table;
   const char *path = rpinn_problem_path(builder->problem, spec->file);
   if (!path) return rpinn_fail_memory(builder->context);
   RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, spec->place, &table));
-  RPINN_TRY(check_columns(builder, table, NULL, true, NULL));
-  RPINN_TRY(allocate_points(builder, table->num_rows, points));
-  for (size_t row = 0; row < table->num_rows; row++)
-    RPINN_TRY(read_point(builder, table, row, points->x + row * builder->problem->num_coordinates));
-  return RPINN_OK;
+  return points_of_table(builder, table, points);
+}
+
+RpinnStatus rpinn_point_set_read(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
+                                 const char *path, bool anywhere, RpinnPointSet *points) {
+  RpinnCsvTable *table;
+  RpinnDataSet data = {.arena = arena, .problem = problem};
+  Builder builder = {.context = context, .problem = problem, .data = &data, .anywhere = anywhere};
+  RPINN_TRY(rpinn_csv_read_file(context, arena, path, &table));
+  return points_of_table(&builder, table, points);
 }
 
 /* ---- points ---- */

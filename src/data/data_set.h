@@ -28,6 +28,10 @@ void rpinn_data_set_destroy(RpinnDataSet *data);
 
 /* All terms as `term,<coordinates>,value`, each number so that it reads back exactly. */
 void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv);
+/* A CSV file of points, with one column per coordinate and no others. Points outside the domain are refused,
+ * unless anywhere is set. */
+RpinnStatus rpinn_point_set_read(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
+                                 const char *path, bool anywhere, RpinnPointSet *points);
 /* Points alone, as `<coordinates>`. */
 void rpinn_point_set_write(const RpinnProblem *problem, const RpinnPointSet *points, RpinnText *csv);
 

@@ -292,21 +292,31 @@ static RpinnStatus make_or_check(RpinnContext *context, RpinnMemberStore *store,
   RPINN_TRY(query_number(context, store, "PRAGMA application_id", &application));
   RPINN_TRY(query_number(context, store, "PRAGMA user_version", &version));
   RPINN_TRY(query_number(context, store, "SELECT count(*) FROM sqlite_master", &num_tables));
-  if (application == 0 && version == 0 && num_tables == 0) return make_schema(context, store, identity);
+  if (application == 0 && version == 0 && num_tables == 0 && identity)
+    return make_schema(context, store, identity);
   if (application != APPLICATION_ID) return fail_as(context, store, "use", SQLITE_NOTADB);
   if (version != FORMAT_VERSION)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "'%s' has format %" PRId64 ", this version of rpinn reads and writes format %d",
                       store->path, version, FORMAT_VERSION);
-  return check_identity(context, store, identity);
+  return identity ? check_identity(context, store, identity) : RPINN_OK;
+}
+
+/* One transaction for all reading: the lock is shared with other readers and ends with the store. */
+static RpinnStatus open_to_read(RpinnContext *context, RpinnMemberStore *store) {
+  sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+  RPINN_TRY(execute(context, store, "BEGIN"));
+  return make_or_check(context, store, NULL);
 }
 
 static RpinnStatus open_database(RpinnContext *context, RpinnMemberStore *store, const char *identity) {
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  /* To read needs READWRITE as well: the journal of a killed writer has to be played back. */
+  int flags = SQLITE_OPEN_READWRITE | (identity ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->path, &store->database, flags, NULL);
   if (!store->database) return rpinn_fail_memory(context);
   if (code != SQLITE_OK) return fail(context, store, "open");
   sqlite3_extended_result_codes(store->database, 1);
+  if (!identity) return open_to_read(context, store);
   sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
   /* The lock first: everything after it sees a file that nobody else changes. */
   RPINN_TRY(execute(context, store, "PRAGMA locking_mode = EXCLUSIVE"));
@@ -318,8 +328,9 @@ static RpinnStatus open_database(RpinnContext *context, RpinnMemberStore *store,
   return status;
 }
 
-RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, const char *identity,
-                                    RpinnMemberStore **result) {
+/* identity NULL: to read. */
+static RpinnStatus open_store(RpinnContext *context, const char *path, const char *identity,
+                              RpinnMemberStore **result) {
   *result = NULL;
   RpinnMemberStore *store = calloc(1, sizeof *store);
   if (!store) return rpinn_fail_memory(context);
@@ -338,6 +349,16 @@ RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, con
   store->last_commit = steady_seconds() - 1; /* the first member is safe at once */
   *result = store;
   return RPINN_OK;
+}
+
+RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, const char *identity,
+                                    RpinnMemberStore **store) {
+  return open_store(context, path, identity, store);
+}
+
+RpinnStatus rpinn_member_store_open_existing(RpinnContext *context, const char *path,
+                                             RpinnMemberStore **store) {
+  return open_store(context, path, NULL, store);
 }
 
 void rpinn_member_store_close(RpinnMemberStore *store) {

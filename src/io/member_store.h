@@ -30,6 +30,10 @@ typedef struct RpinnMemberStore RpinnMemberStore;
  * another version. RPINN_ERROR_IO, with SQLite's reason: unreadable, damaged, no room. */
 RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, const char *identity,
                                     RpinnMemberStore **store);
+/* Open one that exists, to read it, whatever it was made with; an empty one is refused as bad input, and so
+ * is one that another process is writing. The file may be write-protected. */
+RpinnStatus rpinn_member_store_open_existing(RpinnContext *context, const char *path,
+                                             RpinnMemberStore **store);
 /* Commits what is pending, as far as possible: call flush before to hear of failures. */
 void rpinn_member_store_close(RpinnMemberStore *store);
 

@@ -1,21 +1,21 @@
 /* posterior.nc: the draws and all that belongs to them as one NetCDF-4 file, in the groups of ArviZ.
  *
- *   posterior                  <field>_parameters (chain, draw, <field>_parameter), each unknown (chain,
- * draw) unconstrained_posterior    unknowns with a transform, before it sample_stats               member,
- * and the statistics of the method (chain, draw) log_likelihood             each fitted term (chain, draw,
- * <term>_point) predictions                each quantity (chain, draw, …), of every keep_every-th draw; see
- * below predictions_constant_data  where they are, and <quantity>_truth where it is known observed_data each
- * fitted term (<term>_point) constant_data              <term>_<coordinate> (<term>_point), <term>_sigma,
- * prior_sigma
+ *   posterior                  <field>_parameters (chain, draw, <field>_parameter); each unknown (chain, draw)
+ *   unconstrained_posterior    unknowns with a transform, before it
+ *   sample_stats               member, and the statistics of the method (chain, draw)
+ *   log_likelihood             each fitted term (chain, draw, <term>_point)
+ *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
+ *   predictions_constant_data  where they are, and <quantity>_truth where it is known
+ *   observed_data              each fitted term (<term>_point)
+ *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma, prior_sigma
  *
- * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and
- * the dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing
- * underscore. Parameters of networks are kept in the precision that the backend computes in; everything else
- * is double.
+ * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the
+ * dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing underscore.
+ * Parameters of networks are kept in the precision that the backend computes in; everything else is double.
  *
- * Equal draws give equal bytes: nothing here depends on the time, and a caller keeps times out of the
- * statistics. The draws pass through; memory does not grow with their number. Written beside its place and
- * renamed into it at the end. NetCDF serves one thread of a process at a time. */
+ * Equal draws give equal bytes: nothing here depends on the time, and a caller keeps times out of the statistics. The
+ * draws pass through; memory does not grow with their number. Written beside its place and renamed into it at the end.
+ * NetCDF serves one thread of a process at a time. */
 #ifndef RPINN_IO_POSTERIOR_FILE_H
 #define RPINN_IO_POSTERIOR_FILE_H
 

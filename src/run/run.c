@@ -23,6 +23,11 @@ static size_t choose_threads(const RpinnRun *run) {
   return threads < run->num_samples ? threads : (size_t)run->num_samples;
 }
 
+uint64_t rpinn_problem_num_members(const RpinnProblem *problem) {
+  bool is_map = !strcmp(problem->settings.values[RPINN_SETTING_METHOD].text, "map");
+  return is_map ? 1 : (uint64_t)problem->settings.values[RPINN_SETTING_SAMPLES].number;
+}
+
 static RpinnStatus read_method(RpinnContext *context, RpinnRun *run) {
   const char *method = run->problem->settings.values[RPINN_SETTING_METHOD].text;
   static const char *const names[] = {"map", "rpinn", "ensemble"};
@@ -32,9 +37,7 @@ static RpinnStatus read_method(RpinnContext *context, RpinnRun *run) {
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
                       "method %s is not in this version; expected map, rpinn or ensemble", method);
   run->method = (RpinnMethod)k;
-  run->num_samples = run->method == RPINN_METHOD_MAP
-                         ? 1
-                         : (uint64_t)run->problem->settings.values[RPINN_SETTING_SAMPLES].number;
+  run->num_samples = rpinn_problem_num_members(run->problem);
   run->num_threads = choose_threads(run);
   return RPINN_OK;
 }
@@ -48,13 +51,11 @@ static RpinnStatus make_posteriors(RpinnContext *context, RpinnRun *run) {
   return rpinn_draw_outputs_plan(context, run->posteriors[0], &run->outputs);
 }
 
-/* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
- * members, on how many threads and for how long. */
-static RpinnStatus make_identity(RpinnContext *context, const RpinnRun *run, RpinnText *identity) {
+RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
   static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: ", "  correct: "};
   RpinnText yaml = {0};
   RpinnProblemFiles files = {.data = "data.csv", .truth = "truth.csv", .predict = "predict.csv"};
-  RpinnStatus status = rpinn_problem_write(context, run->problem, &files, &yaml);
+  RpinnStatus status = rpinn_problem_write(context, posterior->problem, &files, &yaml);
   for (const char *line = yaml.bytes; status == RPINN_OK && line && *line;) {
     size_t length = strcspn(line, "\n") + 1;
     bool is_free = false;
@@ -65,7 +66,7 @@ static RpinnStatus make_identity(RpinnContext *context, const RpinnRun *run, Rpi
   }
   rpinn_text_free(&yaml);
   RPINN_TRY(status);
-  rpinn_data_set_write(run->posteriors[0]->data, identity);
+  rpinn_data_set_write(posterior->data, identity);
   return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 
@@ -73,7 +74,7 @@ static RpinnStatus open_store(RpinnContext *context, RpinnRun *run) {
   RpinnText identity = {0};
   char path[RPINN_PATH_SIZE];
   snprintf(path, sizeof path, "%s/checkpoint.db", run->folder.path);
-  RpinnStatus status = make_identity(context, run, &identity);
+  RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
   if (status == RPINN_OK) status = rpinn_member_store_open(context, path, identity.bytes, &run->store);
   rpinn_text_free(&identity);
   return status;

@@ -58,6 +58,11 @@ struct RpinnRun {
 /* A run with its method, threads and posteriors, but without a directory. The caller destroys it. */
 RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
                               RpinnRun **run);
+/* How many members the settings ask for. */
+uint64_t rpinn_problem_num_members(const RpinnProblem *problem);
+/* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
+ * members, on how many threads and for how long. */
+RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
 const char *rpinn_run_precision_name(const RpinnRun *run);
 
 /* results.weights, from the members in the store: so many are not failed, and so many of these converged. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "finished_run.h"
 #include "json_writer.h"
 #include "metrics.h"
 #include "rpinn/version.h"
@@ -145,6 +146,7 @@ static void json_weights(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_boolean(json, "constant", weights->smoothing.constant);
   rpinn_json_number(json, "pareto_k", weights->smoothing.k);
   rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
+  rpinn_json_boolean(json, "correction_asked", run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0);
   rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
   rpinn_json_number(json, "acceptance", weights->acceptance);
   rpinn_json_close(json, '}');
@@ -193,90 +195,18 @@ static void make_json(const Summary *summary, RpinnText *text) {
 
 /* ---- table ---- */
 
-static void table_cell(RpinnText *text, const char *format, double value) {
-  if (isnan(value))
-    rpinn_text_append(text, " %10s", "-");
-  else
-    rpinn_text_append(text, format, value);
-}
-
-static void table_scores(const Summary *summary, RpinnText *text) {
-  rpinn_text_append(text, "\n  %-16s %10s %10s %10s %10s %10s %9s %9s %10s\n", "", "rl2", "linf", "mean std",
-                    "LPP", "LPP table", "coverage", "95% int.", "CRPS");
-  for (size_t k = 0; k < summary->num_quantities + summary->num_tests; k++) {
-    const Score *score = &summary->scores[k];
-    rpinn_text_append(text, "  %-16s", score->name);
-    table_cell(text, " %10.2e", score->rl2);
-    table_cell(text, " %10.2e", score->linf);
-    table_cell(text, " %10.2e", score->mean_std);
-    table_cell(text, " %10.1f", score->lpp);
-    table_cell(text, " %10.1f", score->lpp_table);
-    table_cell(text, " %8.1f%%", score->coverage * 100);
-    table_cell(text, " %8.1f%%", score->interval_coverage * 100);
-    table_cell(text, " %10.2e", score->crps);
-    rpinn_text_append(text, "%s\n", k < summary->num_quantities ? "" : "  (held out)");
+/* From the JSON itself, so that `rpinn summary` shows the same for ever. */
+static RpinnStatus make_table(RpinnContext *context, const RpinnText *json, RpinnText *table) {
+  RpinnArena *arena = rpinn_arena_create();
+  const RpinnJsonValue *summary;
+  if (!arena || json->failed) {
+    rpinn_arena_destroy(arena);
+    return rpinn_fail_memory(context);
   }
-}
-
-static void table_weights(const RpinnRun *run, RpinnText *text) {
-  const RpinnRunWeights *weights = &run->results.weights;
-  bool asked = run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0;
-  if (weights->apply)
-    rpinn_text_append(text, "  Gauss-Newton weights: effective size %.1f of %llu draws",
-                      weights->smoothing.effective_size,
-                      (unsigned long long)(run->results.num_members - run->results.num_failed));
-  if (weights->apply && weights->smoothing.constant)
-    rpinn_text_append(text, "; all equal, so the draws are the posterior\n");
-  else if (weights->apply)
-    rpinn_text_append(text, ", Pareto k %.2f\n", weights->smoothing.k);
-  else if (run->method == RPINN_METHOD_RPINN)
-    rpinn_text_append(text, "  Gauss-Newton weights do not apply: %s\n", weights->reason);
-  if (weights->corrected)
-    rpinn_text_append(text, "  corrected by independence Metropolis: acceptance %.1f%%\n",
-                      weights->acceptance * 100);
-  else if (asked)
-    rpinn_text_append(text, "  warning: --correct mh was not done: %s\n", weights->reason);
-}
-
-static void make_table(const Summary *summary, RpinnText *text) {
-  const RpinnRun *run = summary->run;
-  const RpinnRunResults *results = &run->results;
-  const RpinnPosterior *posterior = run->posteriors[0];
-  const double *medians = summary->statistic_medians, *parts = medians + RPINN_NUM_MEMBER_STATISTICS;
-  uint64_t good = results->num_members - results->num_failed;
-  rpinn_text_append(text, "%s, method %s: %llu member%s by %s from %s starts in %.1f s\n", run->problem->name,
-                    run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)good,
-                    good == 1 ? "" : "s", run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text,
-                    run->problem->settings.values[RPINN_SETTING_START].text, run->seconds);
-  table_scores(summary, text);
-  for (size_t k = 0; k < run->problem->num_unknowns; k++) {
-    size_t at = run->outputs.unknown_start + k;
-    rpinn_text_append(text, "  %-16s %.5g +- %.2g, 95%% in [%.5g, %.5g]\n", run->problem->unknowns[k].name,
-                      results->mean[at], results->deviation[at], results->low[at], results->high[at]);
-  }
-  rpinn_text_append(text, "\n  median loss %.5g = ", medians[RPINN_MEMBER_LOSS]);
-  for (size_t t = 0; t < posterior->model.num_terms; t++)
-    rpinn_text_append(text, "%s %.4g, ", rpinn_posterior_term_name(posterior, t), parts[t]);
-  rpinn_text_append(text, "prior %.4g (medians of each); gradient norm %.3g\n",
-                    parts[posterior->model.num_terms], medians[RPINN_MEMBER_GRADIENT_NORM]);
-  rpinn_text_append(text, "  stops:");
-  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
-    if (results->stops[stop])
-      rpinn_text_append(text, " %s %llu", rpinn_stop_name((RpinnStop)stop),
-                        (unsigned long long)results->stops[stop]);
-  rpinn_text_append(text, "\n");
-  table_weights(run, text);
-  if (results->num_failed)
-    rpinn_text_append(text, "  warning: %llu member%s failed (not finite) and are left out\n",
-                      (unsigned long long)results->num_failed, results->num_failed == 1 ? "" : "s");
-  if (results->num_converged < good)
-    rpinn_text_append(text,
-                      "  note: %llu of %llu members stopped before they converged; the iteration budget acts "
-                      "as a regulariser\n",
-                      (unsigned long long)(good - results->num_converged), (unsigned long long)good);
-  if (run->out_of_time)
-    rpinn_text_append(text, "  note: the time limit left %llu members undone; --resume makes them\n",
-                      (unsigned long long)(run->num_samples - results->num_members));
+  RpinnStatus status = rpinn_json_parse(context, arena, "summary.json", json->bytes, json->length, &summary);
+  if (status == RPINN_OK) rpinn_summary_table(summary, table);
+  rpinn_arena_destroy(arena);
+  return status == RPINN_OK && table->failed ? rpinn_fail_memory(context) : status;
 }
 
 /* ---- CSV ---- */
@@ -335,10 +265,9 @@ RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
   RpinnStatus status = make_summary(context, run, &summary);
   if (status == RPINN_OK) {
     make_json(&summary, &run->json);
-    make_table(&summary, &run->table);
     make_scores_csv(&summary, &csv);
-    status = run->table.failed ? rpinn_fail_memory(context)
-                               : rpinn_run_folder_write(context, &run->folder, "summary.csv", &csv);
+    status = make_table(context, &run->json, &run->table);
+    if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.csv", &csv);
   }
   rpinn_text_free(&csv);
   if (status == RPINN_OK && run->outputs.num_quantities) {

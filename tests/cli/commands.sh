@@ -5,31 +5,8 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-failed=0
-
-complain() {
-  printf '%s\n' "$*" >&2
-  failed=1
-}
-# run CODE ARGUMENTS…: keeps both outputs in $out and $err
-run() {
-  local expected=$1 status=0
-  shift
-  "$RPINN_PROGRAM" "$@" > "$work/out" 2> "$work/err" || status=$?
-  out=$(< "$work/out") err=$(< "$work/err")
-  if ((status != expected)); then complain "rpinn $*: exit code $status, expected $expected: $err"; fi
-}
-has() { # TEXT WORDS
-  if [[ $1 != *"$2"* ]]; then complain "no '$2' in: $1"; fi
-}
-# mistake WORDS ARGUMENTS…: exit code 2, one line, no output
-mistake() {
-  local words=$1
-  shift
-  run 2 "$@"
-  has "$err" "$words"
-  if [[ -n $out ]] || (($(wc -l < "$work/err") != 1)); then complain "rpinn $*: not one line: $out $err"; fi
-}
+# shellcheck source=tests/cli/expect.sh
+. "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
 
 # Alone and asked for help
 run 2

@@ -1,0 +1,224 @@
+#include "finished_run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run_folder.h"
+#include "whole_file.h"
+
+/* ---- reading ---- */
+
+static RpinnStatus refuse(RpinnContext *context, const char *folder, const char *message) {
+  return rpinn_fail_at(context, (RpinnPlace){.file = folder}, "%s", message);
+}
+
+static RpinnStatus find_summary(RpinnContext *context, const char *folder, char path[RPINN_PATH_SIZE]) {
+  struct stat info;
+  if (strlen(folder) > RPINN_PATH_SIZE - 64)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the run directory has more than %d characters",
+                      RPINN_PATH_SIZE - 64);
+  if (stat(folder, &info) != 0)
+    return rpinn_fail_at(context, (RpinnPlace){.file = folder}, "there is no run here: %s", strerror(errno));
+  if (!S_ISDIR(info.st_mode)) return refuse(context, folder, "this is a file; expected a run directory");
+  snprintf(path, RPINN_PATH_SIZE, "%s/checkpoint.db", folder);
+  bool has_members = access(path, F_OK) == 0;
+  snprintf(path, RPINN_PATH_SIZE, "%s/summary.json", folder);
+  if (access(path, F_OK) == 0) return RPINN_OK;
+  if (has_members)
+    return rpinn_fail_at(
+        context, (RpinnPlace){.file = folder},
+        "this run is not finished; rpinn run %.500s/run.yaml --out %.500s --resume goes on with it", folder,
+        folder);
+  return refuse(context, folder, "this folder holds no run; expected summary.json, which rpinn run writes");
+}
+
+/* Every score of every quantity is a number or null. */
+static RpinnStatus check_scores(RpinnContext *context, const RpinnJsonValue *scores) {
+  for (const RpinnJsonValue *score = scores->first; score; score = score->next) {
+    if (score->kind != RPINN_JSON_OBJECT)
+      return rpinn_fail_at(context, score->place, "'%.60s' holds no scores; expected an object", score->key);
+    for (const RpinnJsonValue *item = score->first; item; item = item->next) {
+      double number;
+      if (!rpinn_json_as_number(item, &number))
+        return rpinn_fail_at(context, item->place, "'%.60s' is no number", item->key);
+    }
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus check_summary(RpinnContext *context, const RpinnJsonValue *summary) {
+  static const struct {
+    const char *key;
+    RpinnJsonKind kind;
+  } needed[] = {{"problem", RPINN_JSON_TEXT},   {"method", RPINN_JSON_TEXT},
+                {"samples", RPINN_JSON_NUMBER}, {"wall_seconds", RPINN_JSON_NUMBER},
+                {"members", RPINN_JSON_OBJECT}, {"quantities", RPINN_JSON_OBJECT}};
+  const RpinnJsonValue *found = NULL;
+  if (summary->kind != RPINN_JSON_OBJECT)
+    return rpinn_fail_at(context, summary->place, "this is no summary of a run; expected an object");
+  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+    RPINN_TRY(rpinn_json_require(context, summary, needed[i].key, needed[i].kind, &found));
+  RPINN_TRY(check_scores(context, found));
+  const RpinnJsonValue *tests = rpinn_json_find(summary, "tests");
+  if (!tests) return RPINN_OK;
+  RPINN_TRY(rpinn_json_require(context, summary, "tests", RPINN_JSON_OBJECT, &tests));
+  return check_scores(context, tests);
+}
+
+RpinnStatus rpinn_finished_run_open(RpinnContext *context, const char *folder, RpinnFinishedRun *run) {
+  char path[RPINN_PATH_SIZE];
+  *run = (RpinnFinishedRun){0};
+  RPINN_TRY(find_summary(context, folder, path));
+  run->arena = rpinn_arena_create();
+  run->folder = run->arena ? rpinn_arena_copy_text(run->arena, folder, strlen(folder)) : NULL;
+  if (!run->folder) return rpinn_fail_memory(context);
+  RPINN_TRY(rpinn_file_read(context, path, RPINN_JSON_MAX_MEBIBYTES, &run->text));
+  RPINN_TRY(rpinn_json_parse(context, run->arena, path, run->text.bytes ? run->text.bytes : "",
+                             run->text.length, &run->summary));
+  return check_summary(context, run->summary);
+}
+
+void rpinn_finished_run_close(RpinnFinishedRun *run) {
+  rpinn_text_free(&run->text);
+  rpinn_arena_destroy(run->arena);
+  *run = (RpinnFinishedRun){0};
+}
+
+/* ---- tables ---- */
+
+double rpinn_summary_number(const RpinnJsonValue *object, const char *key) {
+  double number;
+  return rpinn_json_as_number(rpinn_json_find(object, key), &number) ? number : (double)NAN;
+}
+
+const char *rpinn_summary_text(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = rpinn_json_find(object, key);
+  return value && value->kind == RPINN_JSON_TEXT ? value->text : "-";
+}
+
+static const struct {
+  const char *key, *title, *format;
+  int width;
+  double factor;
+} columns[] = {{"rl2", "rl2", " %10.2e", 10, 1},
+               {"linf", "linf", " %10.2e", 10, 1},
+               {"mean_std", "mean std", " %10.2e", 10, 1},
+               {"lpp", "LPP", " %10.1f", 10, 1},
+               {"lpp_table", "LPP table", " %10.1f", 10, 1},
+               {"coverage", "coverage", " %8.1f%%", 9, 100},
+               {"interval_coverage", "95% int.", " %8.1f%%", 9, 100},
+               {"crps", "CRPS", " %10.2e", 10, 1}};
+enum { NUM_COLUMNS = sizeof columns / sizeof columns[0] };
+
+void rpinn_summary_score_header(const char *first, int width, RpinnText *table) {
+  rpinn_text_append(table, "  %-*s", width, first);
+  for (size_t k = 0; k < NUM_COLUMNS; k++)
+    rpinn_text_append(table, " %*s", columns[k].width, columns[k].title);
+}
+
+void rpinn_summary_score_row(const char *first, int width, const RpinnJsonValue *score, RpinnText *table) {
+  rpinn_text_append(table, "  %-*s", width, first);
+  for (size_t k = 0; k < NUM_COLUMNS; k++) {
+    double value = rpinn_summary_number(score, columns[k].key);
+    if (isnan(value))
+      rpinn_text_append(table, " %*s", columns[k].width, "-");
+    else
+      rpinn_text_append(table, columns[k].format, value * columns[k].factor);
+  }
+}
+
+static const RpinnJsonValue *first_item(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *found = rpinn_json_find(object, key);
+  return found && found->kind == RPINN_JSON_OBJECT ? found->first : NULL;
+}
+
+static void table_unknowns(const RpinnJsonValue *summary, RpinnText *table) {
+  for (const RpinnJsonValue *item = first_item(summary, "unknowns"); item; item = item->next)
+    rpinn_text_append(table, "  %-16s %.5g +- %.2g, 95%% in [%.5g, %.5g]\n", item->key,
+                      rpinn_summary_number(item, "mean"), rpinn_summary_number(item, "std"),
+                      rpinn_summary_number(item, "q025"), rpinn_summary_number(item, "q975"));
+}
+
+static void table_losses(const RpinnJsonValue *members, RpinnText *table) {
+  double number;
+  rpinn_text_append(table, "\n  median loss %.5g = ", rpinn_summary_number(members, "loss_median"));
+  for (const RpinnJsonValue *item = first_item(members, "term_loss_medians"); item; item = item->next) {
+    rpinn_json_as_number(item, &number);
+    rpinn_text_append(table, "%s %.4g, ", item->key, number);
+  }
+  rpinn_text_append(table, "prior %.4g (medians of each); gradient norm %.3g\n",
+                    rpinn_summary_number(members, "prior_loss_median"),
+                    rpinn_summary_number(members, "gradient_norm_median"));
+  rpinn_text_append(table, "  stops:");
+  for (const RpinnJsonValue *item = first_item(members, "stops"); item; item = item->next) {
+    rpinn_json_as_number(item, &number);
+    rpinn_text_append(table, " %s %.0f", item->key, number);
+  }
+  rpinn_text_append(table, "\n");
+}
+
+static bool is_true(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = object ? rpinn_json_find(object, key) : NULL;
+  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
+}
+
+/* Are the draws the posterior? */
+static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *weights = rpinn_json_find(summary, "weights");
+  if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
+  bool is_rpinn = !strcmp(rpinn_summary_text(summary, "method"), "rpinn");
+  if (is_true(weights, "apply")) {
+    rpinn_text_append(table, "  Gauss-Newton weights: effective size %.1f of %.0f draws",
+                      rpinn_summary_number(weights, "effective_size"), rpinn_summary_number(summary, "samples"));
+    if (is_true(weights, "constant")) rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
+    else rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
+  } else if (is_rpinn) {
+    rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n", rpinn_summary_text(weights, "reason"));
+  }
+  if (!strcmp(rpinn_summary_text(weights, "correction"), "mh"))
+    rpinn_text_append(table, "  corrected by independence Metropolis: acceptance %.1f%%\n",
+                      100 * rpinn_summary_number(weights, "acceptance"));
+  else if (is_true(weights, "correction_asked"))
+    rpinn_text_append(table, "  warning: --correct mh was not done: %s\n", rpinn_summary_text(weights, "reason"));
+}
+
+static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *members, RpinnText *table) {
+  double good = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed"),
+         left = good - rpinn_summary_number(members, "converged");
+  if (failed > 0)
+    rpinn_text_append(table, "  warning: %.0f member%s failed (not finite) and are left out\n", failed,
+                      failed == 1 ? "" : "s");
+  if (left > 0)
+    rpinn_text_append(table,
+                      "  note: %.0f of %.0f members stopped before they converged; the iteration budget acts "
+                      "as a regulariser\n",
+                      left, good);
+  if (is_true(summary, "out_of_time"))
+    rpinn_text_append(table, "  note: the time limit left %.0f members undone; --resume makes them\n",
+                      rpinn_summary_number(summary, "samples_asked") - good - (failed > 0 ? failed : 0));
+}
+
+void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *members = rpinn_json_find(summary, "members");
+  double good = rpinn_summary_number(summary, "samples");
+  rpinn_text_append(table, "%s, method %s: %.0f member%s by %s from %s starts in %.1f s\n\n",
+                    rpinn_summary_text(summary, "problem"), rpinn_summary_text(summary, "method"), good,
+                    good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
+                    rpinn_summary_text(members, "start"), rpinn_summary_number(summary, "wall_seconds"));
+  rpinn_summary_score_header("", 16, table);
+  rpinn_text_append(table, "\n");
+  for (int k = 0; k < 2; k++)
+    for (const RpinnJsonValue *item = first_item(summary, k ? "tests" : "quantities"); item;
+         item = item->next) {
+      rpinn_summary_score_row(item->key, 16, item, table);
+      rpinn_text_append(table, k ? "  (held out)\n" : "\n");
+    }
+  table_unknowns(summary, table);
+  table_losses(members, table);
+  table_weights(summary, table);
+  table_notes(summary, members, table);
+}

@@ -1,0 +1,226 @@
+/* A finished run, looked at again: its table, and its members at points of the user's choice. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "finished_run.h"
+#include "moments.h"
+#include "run_state.h"
+
+char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
+  RpinnFinishedRun run;
+  RpinnText text = {0};
+  RpinnStatus status = rpinn_finished_run_open(context, folder, &run);
+  if (status == RPINN_OK && json) rpinn_text_append_bytes(&text, run.text.bytes, run.text.length);
+  if (status == RPINN_OK && !json) rpinn_summary_table(run.summary, &text);
+  if (status == RPINN_OK && text.failed) status = rpinn_fail_memory(context);
+  rpinn_finished_run_close(&run);
+  if (status == RPINN_OK) return text.bytes;
+  rpinn_text_free(&text);
+  return NULL;
+}
+
+enum { KEPT_BYTES = 256 << 20, MAX_QUANTITIES = 1024 };
+
+/* One pass over the members. */
+typedef struct Prediction {
+  RpinnContext *context;
+  RpinnProblem *problem;
+  RpinnPosterior *posterior;
+  RpinnMemberStore *store;
+  RpinnPointSet points;
+  size_t num_quantities;
+  const char **names;                      /* [num_quantities] */
+  const RpinnResidualProgram **programs;   /* [num_quantities] */
+  double *values, *mean, *deviation, *low; /* [num_values]; low is followed by the median and high */
+  RpinnMoments *moments;
+  RpinnKeptDraws *kept;
+  uint64_t draw;
+} Prediction;
+
+/* ---- which quantities ---- */
+
+static RpinnStatus fail_unknown_quantity(Prediction *prediction, const char *name) {
+  const RpinnProblem *problem = prediction->problem;
+  size_t count = 0, most = problem->num_fields + problem->num_quantities;
+  const char **known = RPINN_ARENA_NEW(prediction->posterior->arena, const char *, most);
+  RpinnText list = {0};
+  if (!known) return rpinn_fail_memory(prediction->context);
+  for (size_t i = 0; i < problem->num_fields; i++) known[count++] = problem->fields[i].name;
+  for (size_t i = 0; i < problem->num_quantities; i++) known[count++] = problem->quantities[i].name;
+  for (size_t i = 0; i < count; i++) rpinn_text_append(&list, "%s%s", i ? ", " : "", known[i]);
+  const char *near = rpinn_nearest_name(name, known, count);
+  rpinn_fail_at(prediction->context, (RpinnPlace){.file = "--quantities"},
+                "unknown quantity '%.60s'; expected some of %.500s%s%s%s", name, list.bytes ? list.bytes : "",
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  rpinn_text_free(&list);
+  return RPINN_ERROR_INPUT;
+}
+
+/* A field or quantity by its name, compiled. */
+static RpinnStatus add_quantity(Prediction *prediction, const char *name) {
+  RpinnProblem *problem = prediction->problem;
+  RpinnPlace place = {.file = "--quantities"};
+  bool known = false;
+  for (size_t i = 0; i < problem->num_fields; i++) known |= !strcmp(problem->fields[i].name, name);
+  for (size_t i = 0; i < problem->num_quantities; i++) known |= !strcmp(problem->quantities[i].name, name);
+  if (!known) return fail_unknown_quantity(prediction, name);
+  for (size_t i = 0; i < prediction->num_quantities; i++)
+    if (!strcmp(prediction->names[i], name))
+      return rpinn_fail_at(prediction->context, place, "'%.60s' is given twice; expected it once", name);
+  if (prediction->num_quantities == MAX_QUANTITIES)
+    return rpinn_fail_at(prediction->context, place, "more than %d quantities", MAX_QUANTITIES);
+  RpinnExpression expression;
+  RpinnResidualProgram *program;
+  char owner[256];
+  snprintf(owner, sizeof owner, "quantity '%.200s'", name);
+  RPINN_TRY(
+      rpinn_problem_expression(prediction->context, problem, RPINN_NAMES_ALL, name, place, &expression));
+  RPINN_TRY(rpinn_residual_program_compile(prediction->context, prediction->posterior->arena, problem->pool,
+                                           expression, problem->num_fields, &problem->names, owner, place,
+                                           &program));
+  prediction->names[prediction->num_quantities] = name;
+  prediction->programs[prediction->num_quantities++] = program;
+  return RPINN_OK;
+}
+
+static RpinnStatus choose_quantities(Prediction *prediction, const char *list) {
+  RpinnArena *arena = prediction->posterior->arena;
+  const RpinnProblem *problem = prediction->problem;
+  prediction->names = RPINN_ARENA_NEW(arena, const char *, MAX_QUANTITIES);
+  prediction->programs = RPINN_ARENA_NEW(arena, const RpinnResidualProgram *, MAX_QUANTITIES);
+  if (!prediction->names || !prediction->programs) return rpinn_fail_memory(prediction->context);
+  for (size_t q = 0; !list && q < problem->num_predicted && q < MAX_QUANTITIES; q++) {
+    prediction->names[q] = problem->predicted[q].name;
+    prediction->programs[q] = prediction->posterior->predictions[q];
+    prediction->num_quantities = q + 1;
+  }
+  while (list) {
+    size_t length = strcspn(list, ",");
+    const char *name = rpinn_arena_copy_text(arena, list, length);
+    if (!name) return rpinn_fail_memory(prediction->context);
+    RPINN_TRY(add_quantity(prediction, name));
+    list = list[length] ? list + length + 1 : NULL;
+  }
+  if (prediction->num_quantities) return RPINN_OK;
+  return rpinn_fail(prediction->context, RPINN_ERROR_INPUT,
+                    "the problem predicts nothing of its own; expected --quantities NAME,NAME");
+}
+
+/* ---- the pass ---- */
+
+static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
+  Prediction *prediction = user;
+  RpinnBackend *backend = prediction->posterior->backend;
+  if (member->failed) return RPINN_OK;
+  if (member->num_parameters != prediction->posterior->model.num_parameters)
+    return rpinn_fail(prediction->context, RPINN_ERROR_INPUT,
+                      "member %llu has %zu parameters, run.yaml has %zu: they do not belong together",
+                      (unsigned long long)member->index, member->num_parameters,
+                      prediction->posterior->model.num_parameters);
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = member->parameters};
+  RpinnEvaluation evaluation = {.num_points = prediction->points.count,
+                                .points = prediction->points.x,
+                                .num_programs = prediction->num_quantities,
+                                .programs = prediction->programs};
+  RPINN_TRY(backend->operations->evaluate(backend, &batch, &evaluation, prediction->values));
+  rpinn_moments_add(prediction->moments, prediction->values);
+  return rpinn_kept_draws_add(prediction->kept, prediction->draw++, prediction->values);
+}
+
+static RpinnStatus pass_members(Prediction *prediction) {
+  static const double probabilities[] = {0.025, 0.5, 0.975};
+  uint64_t num_members, num_failed;
+  size_t count = prediction->points.count * prediction->num_quantities;
+  RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->store,
+                                     rpinn_problem_num_members(prediction->problem), &num_members,
+                                     &num_failed));
+  if (num_members == num_failed)
+    return rpinn_fail(prediction->context, RPINN_ERROR_INPUT, "this run has no member that did not fail");
+  prediction->values = malloc(6 * count * sizeof(double));
+  prediction->moments = rpinn_moments_create(count);
+  prediction->kept =
+      rpinn_kept_draws_create(count, rpinn_keep_every((size_t)(num_members - num_failed), count, KEPT_BYTES));
+  if (!prediction->values || !prediction->moments || !prediction->kept)
+    return rpinn_fail_memory(prediction->context);
+  prediction->mean = prediction->values + count;
+  prediction->deviation = prediction->mean + count;
+  prediction->low = prediction->deviation + count;
+  RPINN_TRY(rpinn_member_store_visit(prediction->context, prediction->store,
+                                     rpinn_problem_num_members(prediction->problem), visit_member,
+                                     prediction));
+  rpinn_moments_get(prediction->moments, prediction->mean, prediction->deviation);
+  return rpinn_kept_draws_quantiles(prediction->kept, 3, probabilities, prediction->low);
+}
+
+/* ---- the whole ---- */
+
+static void append_number(RpinnText *csv, const char *before, double value) {
+  char number[RPINN_NUMBER_TEXT] = "";
+  if (!isnan(value)) rpinn_number_format(value, number);
+  rpinn_text_append(csv, "%s%s", before, number);
+}
+
+static void write_csv(const Prediction *prediction, RpinnText *csv) {
+  const RpinnProblem *problem = prediction->problem;
+  size_t num_points = prediction->points.count, count = num_points * prediction->num_quantities;
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    rpinn_text_append(csv, "%s%s", i ? "," : "", problem->coordinates[i].name);
+  for (size_t q = 0; q < prediction->num_quantities; q++) {
+    const char *name = prediction->names[q];
+    rpinn_text_append(csv, ",%s_mean,%s_std,%s_q025,%s_median,%s_q975", name, name, name, name, name);
+  }
+  rpinn_text_append(csv, "\n");
+  for (size_t p = 0; p < num_points; p++) {
+    for (size_t i = 0; i < problem->num_coordinates; i++)
+      append_number(csv, i ? "," : "", prediction->points.x[p * problem->num_coordinates + i]);
+    for (size_t q = 0; q < prediction->num_quantities; q++) {
+      size_t at = q * num_points + p;
+      append_number(csv, ",", prediction->mean[at]);
+      append_number(csv, ",", prediction->deviation[at]);
+      for (size_t k = 0; k < 3; k++) append_number(csv, ",", prediction->low[k * count + at]);
+    }
+    rpinn_text_append(csv, "\n");
+  }
+}
+
+static RpinnStatus predict(Prediction *prediction, const char *folder, const RpinnPredictOptions *options,
+                           RpinnText *csv) {
+  RpinnContext *context = prediction->context;
+  RpinnFinishedRun finished;
+  char path[RPINN_PATH_SIZE];
+  RpinnStatus status = rpinn_finished_run_open(context, folder, &finished);
+  rpinn_finished_run_close(&finished);
+  RPINN_TRY(status);
+  snprintf(path, sizeof path, "%s/run.yaml", folder);
+  RPINN_TRY(rpinn_problem_load(context, path, NULL, &prediction->problem));
+  RPINN_TRY(rpinn_posterior_create(context, prediction->problem, true, &prediction->posterior));
+  RPINN_TRY(choose_quantities(prediction, options->quantities));
+  RPINN_TRY(rpinn_point_set_read(context, prediction->posterior->arena, prediction->problem,
+                                 options->points_file, options->extrapolate, &prediction->points));
+  snprintf(path, sizeof path, "%s/checkpoint.db", folder);
+  if (access(path, F_OK) != 0)
+    return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);
+  RPINN_TRY(rpinn_member_store_open_existing(context, path, &prediction->store));
+  RPINN_TRY(pass_members(prediction));
+  write_csv(prediction, csv);
+  return csv->failed ? rpinn_fail_memory(context) : RPINN_OK;
+}
+
+char *rpinn_run_predict(RpinnContext *context, const char *folder, const RpinnPredictOptions *options) {
+  Prediction prediction = {.context = context};
+  RpinnText csv = {0};
+  RpinnStatus status = predict(&prediction, folder, options, &csv);
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
+  rpinn_member_store_close(prediction.store);
+  rpinn_moments_destroy(prediction.moments);
+  rpinn_kept_draws_destroy(prediction.kept);
+  free(prediction.values);
+  rpinn_posterior_destroy(prediction.posterior);
+  rpinn_problem_destroy(prediction.problem);
+  if (status == RPINN_OK) return csv.bytes;
+  rpinn_text_free(&csv);
+  return NULL;
+}
