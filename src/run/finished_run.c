@@ -173,17 +173,22 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   bool is_rpinn = !strcmp(rpinn_summary_text(summary, "method"), "rpinn");
   if (is_true(weights, "apply")) {
     rpinn_text_append(table, "  Gauss-Newton weights: effective size %.1f of %.0f draws",
-                      rpinn_summary_number(weights, "effective_size"), rpinn_summary_number(summary, "samples"));
-    if (is_true(weights, "constant")) rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
-    else rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
+                      rpinn_summary_number(weights, "effective_size"),
+                      rpinn_summary_number(summary, "samples"));
+    if (is_true(weights, "constant"))
+      rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
+    else
+      rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
   } else if (is_rpinn) {
-    rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n", rpinn_summary_text(weights, "reason"));
+    rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n",
+                      rpinn_summary_text(weights, "reason"));
   }
   if (!strcmp(rpinn_summary_text(weights, "correction"), "mh"))
     rpinn_text_append(table, "  corrected by independence Metropolis: acceptance %.1f%%\n",
                       100 * rpinn_summary_number(weights, "acceptance"));
   else if (is_true(weights, "correction_asked"))
-    rpinn_text_append(table, "  warning: --correct mh was not done: %s\n", rpinn_summary_text(weights, "reason"));
+    rpinn_text_append(table, "  warning: --correct mh was not done: %s\n",
+                      rpinn_summary_text(weights, "reason"));
 }
 
 static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *members, RpinnText *table) {

@@ -15,9 +15,12 @@ enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 static const struct {
   RpinnMemberStatistic statistic;
   const char *name;
-} file_statistics[] = {{RPINN_MEMBER_LOSS, "loss"},           {RPINN_MEMBER_GRADIENT_NORM, "gradient_norm"},
-                       {RPINN_MEMBER_ITERATIONS, "iterations"}, {RPINN_MEMBER_EVALUATIONS, "evaluations"},
-                       {RPINN_MEMBER_CONVERGED, "converged"},  {RPINN_MEMBER_ATTEMPTS, "attempts"}};
+} file_statistics[] = {{RPINN_MEMBER_LOSS, "loss"},
+                       {RPINN_MEMBER_GRADIENT_NORM, "gradient_norm"},
+                       {RPINN_MEMBER_ITERATIONS, "iterations"},
+                       {RPINN_MEMBER_EVALUATIONS, "evaluations"},
+                       {RPINN_MEMBER_CONVERGED, "converged"},
+                       {RPINN_MEMBER_ATTEMPTS, "attempts"}};
 enum { NUM_FILE_STATISTICS = sizeof file_statistics / sizeof file_statistics[0] };
 
 typedef struct Pass {
@@ -65,14 +68,16 @@ static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
   double *row = pass->log_likelihood;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
-    for (size_t p = 0; p < posterior->model.terms[t].num_points; p++, row++) *row = constant - 0.5 * *row * *row;
+    for (size_t p = 0; p < posterior->model.terms[t].num_points; p++, row++)
+      *row = constant - 0.5 * *row * *row;
   }
   return RPINN_OK;
 }
 
 static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
   double statistics[NUM_FILE_STATISTICS];
-  for (size_t k = 0; k < NUM_FILE_STATISTICS; k++) statistics[k] = member->statistics[file_statistics[k].statistic];
+  for (size_t k = 0; k < NUM_FILE_STATISTICS; k++)
+    statistics[k] = member->statistics[file_statistics[k].statistic];
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
                              .parameters = member->parameters,
@@ -119,8 +124,7 @@ static RpinnStatus allocate(Pass *pass) {
   pass->log_likelihood = malloc((run->posteriors[0]->model.num_rows + 1) * sizeof(double));
   pass->moments = rpinn_moments_create(count);
   if (!results->mean || !results->deviation || !results->low || !results->kept || !results->statistics ||
-      !pass->values || !pass->log_likelihood ||
-      !pass->moments)
+      !pass->values || !pass->log_likelihood || !pass->moments)
     return rpinn_fail_memory(pass->context);
   results->median = results->low + count;
   results->high = results->median + count;

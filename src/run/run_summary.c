@@ -146,7 +146,8 @@ static void json_weights(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_boolean(json, "constant", weights->smoothing.constant);
   rpinn_json_number(json, "pareto_k", weights->smoothing.k);
   rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
-  rpinn_json_boolean(json, "correction_asked", run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0);
+  rpinn_json_boolean(json, "correction_asked",
+                     run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0);
   rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
   rpinn_json_number(json, "acceptance", weights->acceptance);
   rpinn_json_close(json, '}');
