@@ -44,11 +44,11 @@ void rpinn_markup_number(RpinnText *page, double value, int digits) {
     rpinn_text_append(page, "&#8734;");
   else if (magnitude == 0)
     rpinn_text_append(page, "0");
-  else if (magnitude == floor(magnitude) && magnitude < 1e6)
+  else if (magnitude == floor(magnitude) && magnitude < 1e7)
     rpinn_text_append(page, "%.0f", magnitude);
-  else if (magnitude >= 1e-3 && magnitude < pow(10, digits))
+  else if (magnitude >= 1e-3 && magnitude < 1e5 && magnitude < pow(10, digits))
     append_plain(page, magnitude, digits);
-  else if (magnitude >= 1e-3 && magnitude < 1e6)
+  else if (magnitude >= 1e-3 && magnitude < 1e5)
     rpinn_text_append(page, "%.0f", magnitude);
   else {
     char text[64];

@@ -166,7 +166,7 @@ static void write_curve(const RpinnRun *run, const Curves *curves, size_t quanti
   size_t first = quantity * run->outputs.num_points;
   RpinnPlot plot = {.page = page,
                     .frame = {480, 330, 62, 12, 22, 44},
-                    .x = {coordinate->name, coordinate->low, coordinate->high, false},
+                    .x = {.label = coordinate->name, .low = coordinate->low, .high = coordinate->high},
                     .y = rpinn_axis_empty(name, false)};
   char description[512];
   snprintf(description, sizeof description, "%.200s over %.200s with its uncertainty", name,
@@ -174,7 +174,9 @@ static void write_curve(const RpinnRun *run, const Curves *curves, size_t quanti
   include_curve(run, curves, quantity, &plot.y);
   rpinn_axis_settle(&plot.y, 0.05);
   rpinn_axis_settle(&plot.x, 0.015);
-  rpinn_text_append(page, "<figure>\n");
+  rpinn_text_append(page, "<figure>\n<figcaption>");
+  rpinn_markup_text(page, name);
+  rpinn_text_append(page, "</figcaption>\n");
   rpinn_plot_open(&plot, description);
   if (rpinn_report_num_draws(run) > 1) {
     const double *low = pick(curves, 0, run->results.low + first);
@@ -349,8 +351,8 @@ static void write_map(const RpinnRun *run, const Grid *grid, size_t quantity, co
   const RpinnCoordinate *x = &run->problem->coordinates[0], *y = &run->problem->coordinates[1];
   RpinnPlot plot = {.page = page,
                     .frame = {480, 0, 62, 76, 22, 44},
-                    .x = {x->name, x->low, x->high, false},
-                    .y = {y->name, y->low, y->high, false},
+                    .x = {.label = x->name, .low = x->low, .high = x->high},
+                    .y = {.label = y->name, .low = y->low, .high = y->high},
                     .without_grid = true};
   double shape = (y->high - y->low) / (x->high - x->low);
   if (shape < 0.3 || shape > 1.5) shape = 0.75; /* not of one kind, probably: space and time, say */
@@ -494,7 +496,7 @@ static void draw_histogram(size_t count, const double *sorted, RpinnText *page) 
   RpinnPlot plot = {.page = page,
                     .frame = {480, 300, 62, 12, 22, 44},
                     .x = rpinn_axis_empty("loss", false),
-                    .y = {"members", 0, 1, false}};
+                    .y = {.label = "members", .low = 0, .high = 1, .whole = true}};
   rpinn_axis_include(&plot.x, count, sorted);
   rpinn_axis_settle(&plot.x, 0);
   for (size_t k = 0; k <= num_bins; k++)

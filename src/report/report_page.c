@@ -34,6 +34,7 @@ static const char style[] =
     "body{margin:0 auto;padding:1.5rem 1.25rem 3rem;max-width:72rem;background:#fff;color:#111827;"
     "font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif}"
     "h1{font-size:1.9rem;line-height:1.2;margin:0;overflow-wrap:anywhere}"
+    "h1 span{font-weight:400;color:#4b5563;white-space:nowrap}h1 span::before{content:\"\\00b7  \"}"
     "h2{font-size:1.25rem;margin:2.25rem 0 .75rem;padding-bottom:.3rem;border-bottom:1px solid #d1d5db}"
     "h3{font-size:1.05rem;margin:1.25rem 0 .5rem}"
     "p{margin:.5rem 0;max-width:48rem}"
@@ -109,7 +110,9 @@ static void write_number_fact(RpinnText *page, const char *name, double number) 
 }
 
 static void append_duration(RpinnText *page, double seconds) {
-  if (seconds < 120)
+  if (seconds < 1)
+    rpinn_text_append(page, "%.0f&#8201;ms", ceil(1000 * seconds));
+  else if (seconds < 120)
     rpinn_text_append(page, "%.1f&#8201;s", seconds);
   else if (seconds < 7200)
     rpinn_text_append(page, "%.1f&#8201;min", seconds / 60);
@@ -121,11 +124,9 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
   const RpinnPosterior *posterior = run->posteriors[0];
   char text[128];
   rpinn_text_append(page, "<dl class=\"facts\">\n");
-  write_text_fact(page, "Method", setting(run, RPINN_SETTING_METHOD));
   write_number_fact(page, "Members", (double)rpinn_report_num_draws(run));
-  snprintf(text, sizeof text, "%.40s, \xe2\x89\xa4 %.40s iterations", setting(run, RPINN_SETTING_OPTIMIZER),
-           setting(run, RPINN_SETTING_ITERATIONS));
-  write_text_fact(page, "Optimiser", text);
+  write_text_fact(page, "Optimiser", setting(run, RPINN_SETTING_OPTIMIZER));
+  write_text_fact(page, "Iterations, at most", setting(run, RPINN_SETTING_ITERATIONS));
   write_text_fact(page, "Start", setting(run, RPINN_SETTING_START));
   write_text_fact(page, "Likelihood", setting(run, RPINN_SETTING_LIKELIHOOD));
   open_fact(page, "Std of the prior");
@@ -156,7 +157,9 @@ static void write_head(const RpinnRun *run, RpinnText *page) {
           "A deep ensemble: every member minimises the same loss from a start of its own."};
   rpinn_text_append(page, "<header>\n<h1>");
   rpinn_markup_text(page, run->problem->name);
-  rpinn_text_append(page, "</h1>\n<p class=\"lead\">%s</p>\n", meanings[run->method]);
+  rpinn_text_append(page, " <span>");
+  rpinn_markup_text(page, setting(run, RPINN_SETTING_METHOD));
+  rpinn_text_append(page, "</span></h1>\n<p class=\"lead\">%s</p>\n", meanings[run->method]);
   write_facts(run, page);
   rpinn_text_append(page, "</header>\n");
 }
@@ -255,9 +258,13 @@ static void write_warnings(const RpinnRun *run, RpinnText *page) {
 
 /* ---- tables ---- */
 
+/* A column of text, which stands at the left, is marked by an @. */
 static void open_table(RpinnText *page, size_t num_columns, const char *const *columns) {
   rpinn_text_append(page, "<div class=\"scroll\"><table>\n<thead><tr>");
-  for (size_t i = 0; i < num_columns; i++) rpinn_text_append(page, "<th>%s</th>", columns[i]);
+  for (size_t i = 0; i < num_columns; i++) {
+    bool is_text = columns[i][0] == '@';
+    rpinn_text_append(page, "<th%s>%s</th>", is_text ? " class=\"text\"" : "", columns[i] + is_text);
+  }
   rpinn_text_append(page, "</tr></thead>\n<tbody>\n");
 }
 static void close_table(RpinnText *page) {
@@ -365,7 +372,7 @@ static void write_share_cells(RpinnText *page, double loss, double total) {
 
 /* parts [num_terms + 1]: the median loss of every fitted term, then of the prior. */
 static void write_terms(const RpinnRun *run, const double *parts, RpinnText *page) {
-  static const char *const columns[] = {"", "expects", "points", "noise", "s", "median loss", "share", ""};
+  static const char *const columns[] = {"", "@expects", "points", "noise", "s", "median loss", "share", ""};
   const RpinnPosterior *posterior = run->posteriors[0];
   size_t num_terms = posterior->model.num_terms;
   double total = 0;
@@ -399,7 +406,7 @@ static void write_terms(const RpinnRun *run, const double *parts, RpinnText *pag
 }
 
 static void write_stops(const RpinnRun *run, RpinnText *page) {
-  static const char *const columns[] = {"stopped by", "members", "<span class=\"text\">meaning</span>"};
+  static const char *const columns[] = {"stopped by", "members", "@meaning"};
   rpinn_text_append(page, "<h3>Why the optimiser stopped</h3>\n");
   open_table(page, 3, columns);
   for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++) {
@@ -441,7 +448,7 @@ static RpinnStatus write_members(RpinnContext *context, const RpinnRun *run, Rpi
 /* ---- details ---- */
 
 static void write_settings(const RpinnRun *run, RpinnText *page) {
-  static const char *const columns[] = {"setting", "<span class=\"text\">value</span>"};
+  static const char *const columns[] = {"setting", "@value"};
   rpinn_text_append(page, "<details>\n<summary>All settings</summary>\n");
   open_table(page, 2, columns);
   for (int k = 0; k < RPINN_NUM_SETTINGS; k++) {

@@ -15,7 +15,8 @@ static const char minus[] = "&#8722;";
 /* ---- axes ---- */
 
 RpinnAxis rpinn_axis_empty(const char *label, bool logarithmic) {
-  return (RpinnAxis){label, (double)INFINITY, -(double)INFINITY, logarithmic};
+  return (RpinnAxis){
+      .label = label, .low = (double)INFINITY, .high = -(double)INFINITY, .logarithmic = logarithmic};
 }
 
 static bool fits(const RpinnAxis *axis, double value) {
@@ -70,7 +71,7 @@ typedef struct Ticks {
   size_t count;
   Tick ticks[MAX_TICKS * 10];
   int decimals, exponent; /* linear: labels are value / 10^exponent with so many decimals */
-  bool powers;            /* logarithmic: labels are powers of ten */
+  bool powers, plain;     /* logarithmic: labels are powers of ten, or these written out */
 } Ticks;
 
 static void add_tick(Ticks *ticks, double value, bool labelled) {
@@ -80,7 +81,8 @@ static void add_tick(Ticks *ticks, double value, bool labelled) {
 
 /* Steps of 1, 2 or 5 times a power of ten, about `wanted` of them. */
 static void linear_ticks(const RpinnAxis *axis, double wanted, Ticks *ticks) {
-  double range = axis->high - axis->low, rough = range / wanted;
+  double range = axis->high - axis->low, rough = range / fmax(wanted, 2);
+  if (axis->whole) rough = fmax(rough, 1);
   int power = (int)floor(log10(rough));
   double rest = rough / pow(10, power);
   double factor = rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10;
@@ -96,18 +98,22 @@ static void linear_ticks(const RpinnAxis *axis, double wanted, Ticks *ticks) {
 }
 
 /* Powers of ten, with unlabelled ticks at 2 … 9 between them; labels at 1, 2 and 5 where the axis is short.
- */
+ * On one of hardly a decade even steps are easier to read. */
 static void logarithmic_ticks(const RpinnAxis *axis, double wanted, Ticks *ticks) {
   int first = (int)floor(log10(axis->low)), last = (int)floor(log10(axis->high));
   int every = 1 + (int)((last - first) / fmax(wanted, 1));
   double decades = log10(axis->high / axis->low);
+  if (decades < 0.8) {
+    linear_ticks(axis, wanted, ticks);
+    return;
+  }
   ticks->powers = true;
+  ticks->plain = axis->low >= 1e-3 && axis->high < 2e4;
   for (int power = first; power <= last; power++)
     for (int digit = 1; digit <= 9; digit++) {
       double value = digit * pow(10, power);
       bool main = digit == 1 && (power - first) % every == 0;
       bool also = decades < 2.2 && (digit == 1 || digit == 2 || digit == 5);
-      also = also || decades < 0.5;
       if (value < axis->low * (1 - 1e-12) || value > axis->high * (1 + 1e-12)) continue;
       if (main || also || (every == 1 && decades < 6)) add_tick(ticks, value, main || also);
     }
@@ -132,7 +138,7 @@ static void append_tick_label(RpinnText *page, const Ticks *ticks, double value)
   if (ticks->powers) {
     int power = (int)floor(log10(value) + 1e-9);
     double mantissa = round(value / pow(10, power));
-    if (power >= -2 && power <= 3)
+    if (ticks->plain)
       rpinn_text_append(page, "%.*f", power < 0 ? -power : 0, value);
     else
       append_power(page, mantissa, power);
@@ -169,7 +175,7 @@ static double down(const RpinnPlot *plot, double y) {
 
 static void draw_x_axis(const RpinnPlot *plot) {
   RpinnText *page = plot->page;
-  Ticks ticks = make_ticks(&plot->x, inner_width(plot) / 62);
+  Ticks ticks = make_ticks(&plot->x, inner_width(plot) / 66);
   double left = plot->frame.left, base = plot->frame.top + inner_height(plot);
   for (size_t k = 0; k < ticks.count; k++) {
     double at = left + across(plot, ticks.ticks[k].value);
@@ -197,7 +203,7 @@ static void draw_x_axis(const RpinnPlot *plot) {
 /* Ticks to the left of the axes, or to the right of a colour bar. */
 static void draw_y_ticks(const RpinnPlot *plot, const RpinnAxis *axis, double at, int direction, bool grid) {
   RpinnText *page = plot->page;
-  Ticks ticks = make_ticks(axis, inner_height(plot) / 36);
+  Ticks ticks = make_ticks(axis, inner_height(plot) / 42);
   for (size_t k = 0; k < ticks.count; k++) {
     double y = plot->frame.top + (1 - share_of(axis, ticks.ticks[k].value)) * inner_height(plot);
     bool labelled = ticks.ticks[k].labelled;
@@ -220,6 +226,11 @@ static void draw_y_ticks(const RpinnPlot *plot, const RpinnAxis *axis, double at
   rpinn_text_append(page, "\n");
 }
 
+static void draw_frame(const RpinnPlot *plot) {
+  rpinn_text_append(plot->page, "<rect width=\"%.2f\" height=\"%.2f\" fill=\"none\" stroke=\"#4b5563\"/>\n",
+                    inner_width(plot), inner_height(plot));
+}
+
 void rpinn_plot_open(const RpinnPlot *plot, const char *description) {
   const RpinnFrame *frame = &plot->frame;
   RpinnText *page = plot->page;
@@ -237,21 +248,17 @@ void rpinn_plot_open(const RpinnPlot *plot, const char *description) {
                     "transform=\"rotate(-90 13 %.2f)\">",
                     middle, middle);
   rpinn_markup_text(page, plot->y.label);
-  /* A picture in the picture cuts off what lies outside of the axes. */
-  rpinn_text_append(page, "</text>\n<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">\n",
-                    frame->left, frame->top, inner_width(plot), inner_height(plot));
-}
-
-static void close_axes(const RpinnPlot *plot) {
-  rpinn_text_append(plot->page,
-                    "</svg>\n<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" "
-                    "stroke=\"#4b5563\"/>\n",
-                    plot->frame.left, plot->frame.top, inner_width(plot), inner_height(plot));
+  /* A picture in the picture cuts off what lies outside of the axes, but leaves room for markers on them. */
+  double rim = 4, width = inner_width(plot) + 2 * rim, height = inner_height(plot) + 2 * rim;
+  rpinn_text_append(page,
+                    "</text>\n<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
+                    "viewBox=\"%.0f %.0f %.2f %.2f\">\n",
+                    frame->left - rim, frame->top - rim, width, height, -rim, -rim, width, height);
+  draw_frame(plot);
 }
 
 void rpinn_plot_close(const RpinnPlot *plot) {
-  close_axes(plot);
-  rpinn_text_append(plot->page, "</svg>\n");
+  rpinn_text_append(plot->page, "</svg>\n</svg>\n");
 }
 
 /* ---- what is drawn ---- */
@@ -368,8 +375,13 @@ static void append_image(RpinnText *page, double x, double y, double width, doub
 
 void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
   double left = across(plot, image->x_low), top = down(plot, image->y_high);
+  /* The pixels of a grid that has points on the boundary reach over it by a half. */
+  rpinn_text_append(plot->page, "<svg width=\"%.2f\" height=\"%.2f\">", inner_width(plot),
+                    inner_height(plot));
   append_image(plot->page, left, top, across(plot, image->x_high) - left, down(plot, image->y_low) - top,
                image);
+  rpinn_text_append(plot->page, "</svg>\n");
+  draw_frame(plot);
 }
 
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours) {
@@ -377,7 +389,7 @@ void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, Rp
   double values[STEPS], left = plot->frame.width - plot->frame.right + 12, width = 13;
   for (int k = 0; k < STEPS; k++) values[k] = 1 - k / (STEPS - 1.0);
   RpinnPlotImage image = {.map = map, .columns = 1, .rows = STEPS, .values = values, .low = 0, .high = 1};
-  close_axes(plot);
+  rpinn_text_append(plot->page, "</svg>\n");
   append_image(plot->page, left, plot->frame.top, width, inner_height(plot), &image);
   rpinn_text_append(plot->page,
                     "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" "

@@ -25,6 +25,7 @@ typedef struct RpinnAxis {
   const char *label;
   double low, high;
   bool logarithmic;
+  bool whole; /* no ticks between whole numbers */
 } RpinnAxis;
 
 RpinnAxis rpinn_axis_empty(const char *label, bool logarithmic);
