@@ -6,19 +6,19 @@
  *   (l', m', s') = A (L, a, b),   (l, m, s) = their cubes,   linear sRGB = B (l, m, s),   then the sRGB
  * curve.
  *
- * C is as asked or, where a screen cannot show that, the largest that it can. */
+ * with C a parabola that stays within what a screen can show: where colours had to be cut, the map would have
+ * edges that the data do not have. */
 #include "colour_map.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 typedef struct Path {
   double lightness[2], hue[2]; /* at both ends; hue in degrees */
-  double chroma[3];            /* at both ends and in the middle: a parabola */
+  double chroma[3];            /* at t = 0, 1/2, 1 */
 } Path;
 
-static const Path paths[] = {[RPINN_COLOURS_VALUE] = {{0.26, 0.93}, {308, 105}, {0.13, 0.15, 0.18}},
-                             [RPINN_COLOURS_SPREAD] = {{0.20, 0.97}, {295, 455}, {0.08, 0.20, 0.07}}};
+static const Path paths[] = {[RPINN_COLOURS_VALUE] = {{0.26, 0.93}, {308, 105}, {0.13, 0.098, 0.18}},
+                             [RPINN_COLOURS_SPREAD] = {{0.20, 0.97}, {295, 455}, {0.09, 0.17, 0.03}}};
 
 static void linear_of_oklab(double lightness, double a, double b, double rgb[3]) {
   double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
@@ -32,28 +32,6 @@ static void linear_of_oklab(double lightness, double a, double b, double rgb[3])
   rgb[2] = -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s;
 }
 
-static bool can_be_shown(const double rgb[3]) {
-  for (int i = 0; i < 3; i++)
-    if (rgb[i] < 0 || rgb[i] > 1) return false;
-  return true;
-}
-
-/* wanted, or by bisection the largest chroma below it that a screen can show. */
-static double largest_chroma(double lightness, double hue, double wanted) {
-  double low = 0, high = wanted, linear[3];
-  linear_of_oklab(lightness, high * cos(hue), high * sin(hue), linear);
-  if (can_be_shown(linear)) return wanted;
-  for (int step = 0; step < 24; step++) {
-    double middle = 0.5 * (low + high);
-    linear_of_oklab(lightness, middle * cos(hue), middle * sin(hue), linear);
-    if (can_be_shown(linear))
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static uint8_t srgb_of_linear(double linear) {
   double x = linear < 0 ? 0 : linear > 1 ? 1 : linear;
   double curved = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
@@ -65,9 +43,8 @@ void rpinn_colour(RpinnColourMap map, double position, uint8_t rgb[3]) {
   double t = position > 0 ? fmin(position, 1) : 0, linear[3];
   double lightness = path->lightness[0] + (path->lightness[1] - path->lightness[0]) * t;
   double hue = (path->hue[0] + (path->hue[1] - path->hue[0]) * t) * (acos(-1.0) / 180);
-  double wanted = path->chroma[0] * (1 - t) * (1 - 2 * t) + path->chroma[1] * 4 * t * (1 - t) +
+  double chroma = path->chroma[0] * (1 - t) * (1 - 2 * t) + path->chroma[1] * 4 * t * (1 - t) +
                   path->chroma[2] * t * (2 * t - 1);
-  double chroma = largest_chroma(lightness, hue, wanted);
   linear_of_oklab(lightness, chroma * cos(hue), chroma * sin(hue), linear);
   for (int i = 0; i < 3; i++) rgb[i] = srgb_of_linear(linear[i]);
 }

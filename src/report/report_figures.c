@@ -165,7 +165,7 @@ static void write_curve(const RpinnRun *run, const Curves *curves, size_t quanti
   const double *truth = run->posteriors[0]->data->predicted_truth[quantity];
   size_t first = quantity * run->outputs.num_points;
   RpinnPlot plot = {.page = page,
-                    .frame = {480, 330, 62, 12, 22, 44},
+                    .frame = {440, 310, 58, 10, 20, 42},
                     .x = {.label = coordinate->name, .low = coordinate->low, .high = coordinate->high},
                     .y = rpinn_axis_empty(name, false)};
   char description[512];
@@ -350,7 +350,7 @@ static void write_map(const RpinnRun *run, const Grid *grid, size_t quantity, co
                       RpinnText *page) {
   const RpinnCoordinate *x = &run->problem->coordinates[0], *y = &run->problem->coordinates[1];
   RpinnPlot plot = {.page = page,
-                    .frame = {480, 0, 62, 76, 22, 44},
+                    .frame = {440, 0, 58, 74, 20, 42},
                     .x = {.label = x->name, .low = x->low, .high = x->high},
                     .y = {.label = y->name, .low = y->low, .high = y->high},
                     .without_grid = true};
@@ -362,7 +362,9 @@ static void write_map(const RpinnRun *run, const Grid *grid, size_t quantity, co
   char description[512];
   snprintf(description, sizeof description, "Map of %.200s: %s", run->problem->predicted[quantity].name,
            figure->title);
-  rpinn_text_append(page, "<figure>\n<figcaption>%s</figcaption>\n", figure->title);
+  rpinn_text_append(page, "<figure>\n<figcaption>");
+  rpinn_markup_text(page, run->problem->predicted[quantity].name);
+  rpinn_text_append(page, ": %s</figcaption>\n", figure->title);
   rpinn_plot_open(&plot, description);
   rpinn_plot_image(&plot, &image);
   if (figure->with_points) draw_measurement_points(run, quantity, &plot);
@@ -387,30 +389,22 @@ static void write_quantity_maps(const RpinnRun *run, const Grid *grid, size_t qu
   const double *truth = run->posteriors[0]->data->predicted_truth[quantity];
   bool several = rpinn_report_num_draws(run) > 1;
   RpinnAxis values = colours_for(count, mean, truth, false);
-  rpinn_text_append(page, "<h3>");
-  rpinn_markup_text(page, run->problem->predicted[quantity].name);
-  rpinn_text_append(page, "</h3>\n<div class=\"figures\">\n");
   write_map(run, grid, quantity,
-            &(MapFigure){several ? "Mean" : "The only member", mean, RPINN_COLOURS_VALUE, values, true},
+            &(MapFigure){several ? "mean" : "the only member", mean, RPINN_COLOURS_VALUE, values, true},
             page);
   if (several)
     write_map(run, grid, quantity,
-              &(MapFigure){"Standard deviation", deviation, RPINN_COLOURS_SPREAD,
+              &(MapFigure){"standard deviation", deviation, RPINN_COLOURS_SPREAD,
                            colours_for(count, deviation, NULL, true), true},
               page);
   if (truth) {
     for (size_t p = 0; p < count; p++) error[p] = fabs(mean[p] - truth[p]);
-    write_map(run, grid, quantity, &(MapFigure){"Truth", truth, RPINN_COLOURS_VALUE, values, false}, page);
+    write_map(run, grid, quantity, &(MapFigure){"truth", truth, RPINN_COLOURS_VALUE, values, false}, page);
     write_map(run, grid, quantity,
-              &(MapFigure){"Absolute error of the mean", error, RPINN_COLOURS_SPREAD,
+              &(MapFigure){"absolute error of the mean", error, RPINN_COLOURS_SPREAD,
                            colours_for(count, error, NULL, true), false},
               page);
   }
-  rpinn_text_append(page, "</div>\n");
-  if (!has_data(run, quantity)) return;
-  rpinn_text_append(page, "<p class=\"keys\">\n");
-  rpinn_key_points(page, false, map_point, "where the data of this quantity are");
-  rpinn_text_append(page, "</p>\n");
 }
 
 static RpinnStatus write_maps(RpinnContext *context, const RpinnRun *run, RpinnText *page) {
@@ -419,9 +413,17 @@ static RpinnStatus write_maps(RpinnContext *context, const RpinnRun *run, RpinnT
   double *error = calloc(run->outputs.num_points + 1, sizeof *error);
   RpinnStatus status = make_grid(context, &run->posteriors[0]->data->predict, &grid, &is_grid);
   if (status == RPINN_OK && !error) status = rpinn_fail_memory(context);
-  if (status == RPINN_OK && is_grid)
-    for (size_t q = 0; q < run->outputs.num_quantities; q++) write_quantity_maps(run, &grid, q, error, page);
-  else if (status == RPINN_OK)
+  if (status == RPINN_OK && is_grid) {
+    bool with_points = false;
+    rpinn_text_append(page, "<div class=\"figures\">\n");
+    for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+      write_quantity_maps(run, &grid, q, error, page);
+      with_points = with_points || has_data(run, q);
+    }
+    rpinn_text_append(page, "</div>\n<p class=\"keys\">\n");
+    if (with_points) rpinn_key_points(page, false, map_point, "where the data of the quantity are");
+    rpinn_text_append(page, "</p>\n");
+  } else if (status == RPINN_OK)
     rpinn_text_append(page, "<p>The points of the predictions are not a grid, so that there are no maps: the "
                             "scores are below and the values in <code>predictions.csv</code>.</p>\n");
   free(error);
@@ -448,7 +450,7 @@ RpinnStatus rpinn_report_predictions(RpinnContext *context, const RpinnRun *run,
 static RpinnStatus write_traces(RpinnContext *context, const RpinnRun *run, RpinnText *page) {
   const RpinnRunResults *results = &run->results;
   RpinnPlot plot = {.page = page,
-                    .frame = {480, 300, 62, 12, 22, 44},
+                    .frame = {440, 290, 58, 10, 20, 42},
                     .x = rpinn_axis_empty("iteration", false),
                     .y = rpinn_axis_empty("loss", true)};
   size_t most = 1;
@@ -494,7 +496,7 @@ static void draw_histogram(size_t count, const double *sorted, RpinnText *page) 
   double edges[MAX_BINS + 1], heights[MAX_BINS] = {0};
   size_t num_bins = choose_bins(count, sorted);
   RpinnPlot plot = {.page = page,
-                    .frame = {480, 300, 62, 12, 22, 44},
+                    .frame = {440, 290, 58, 10, 20, 42},
                     .x = rpinn_axis_empty("loss", false),
                     .y = {.label = "members", .low = 0, .high = 1, .whole = true}};
   rpinn_axis_include(&plot.x, count, sorted);

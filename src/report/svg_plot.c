@@ -203,7 +203,7 @@ static void draw_x_axis(const RpinnPlot *plot) {
 /* Ticks to the left of the axes, or to the right of a colour bar. */
 static void draw_y_ticks(const RpinnPlot *plot, const RpinnAxis *axis, double at, int direction, bool grid) {
   RpinnText *page = plot->page;
-  Ticks ticks = make_ticks(axis, inner_height(plot) / 42);
+  Ticks ticks = make_ticks(axis, fmin(inner_height(plot) / 40, 7));
   for (size_t k = 0; k < ticks.count; k++) {
     double y = plot->frame.top + (1 - share_of(axis, ticks.ticks[k].value)) * inner_height(plot);
     bool labelled = ticks.ticks[k].labelled;
@@ -218,7 +218,7 @@ static void draw_y_ticks(const RpinnPlot *plot, const RpinnAxis *axis, double at
     rpinn_text_append(page, "</text>");
   }
   if (ticks.exponent) {
-    rpinn_text_append(page, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\">", at, plot->frame.top - 7,
+    rpinn_text_append(page, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\">", at, plot->frame.top - 6,
                       direction < 0 ? "start" : "middle");
     append_multiplier(page, &ticks);
     rpinn_text_append(page, "</text>");
