@@ -8,11 +8,11 @@ FUZZ_SECONDS ?= 10
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-demo: ## install what is missing, build, check the linear Poisson problem
+demo: ## install what is missing, build, run the linear Poisson problem, say where the report is
 	@scripts/install-dependencies.sh build
 	@scripts/build.sh build
-	build/rpinn check poisson-linear
-	@echo "That was build/rpinn; 'build/rpinn list' shows what else is there. Results are printed above."
+	@rm -rf results/demo
+	@build/rpinn run poisson-linear --samples 200 --out results/demo
 
 check: ## install what is missing, build with gcc and clang, run every test, sanitizers, short fuzzing
 	@scripts/install-dependencies.sh build test

@@ -40,13 +40,14 @@ static RpinnStop stop_of_name(const char *name) {
   return RPINN_STOP_RUNNING;
 }
 
-static RpinnStatus keep_first_trace(Pass *pass, const RpinnStoredMember *member) {
+static RpinnStatus keep_trace(Pass *pass, const RpinnStoredMember *member) {
   RpinnRunResults *results = &pass->run->results;
-  if (results->first_trace) return RPINN_OK;
-  results->first_trace = malloc((2 * member->num_trace + 1) * sizeof(double));
-  if (!results->first_trace) return rpinn_fail_memory(pass->context);
-  memcpy(results->first_trace, member->trace, 2 * member->num_trace * sizeof(double));
-  results->num_first_trace = member->num_trace;
+  uint64_t every = (pass->run->num_samples - 1) / RPINN_MAX_LOSS_TRACES + 1;
+  if (pass->member % every != 0) return RPINN_OK;
+  double *points = malloc((2 * member->num_trace + 1) * sizeof *points);
+  if (!points) return rpinn_fail_memory(pass->context);
+  for (size_t k = 0; k < 2 * member->num_trace; k++) points[k] = member->trace[k];
+  results->traces[results->num_traces++] = (RpinnLossTrace){member->index, member->num_trace, points};
   return RPINN_OK;
 }
 
@@ -93,7 +94,7 @@ static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
-  RPINN_TRY(keep_first_trace(pass, member));
+  RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
   uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
   pass->member++;
@@ -183,8 +184,9 @@ void rpinn_run_free_results(RpinnRunResults *results) {
   free(results->mean);
   free(results->deviation);
   free(results->low);
-  free(results->first_trace);
   free(results->weights.times);
+  for (size_t k = 0; k < results->num_traces; k++) free(results->traces[k].points);
+  free(results->scores);
   rpinn_kept_draws_destroy(results->kept);
   rpinn_kept_draws_destroy(results->statistics);
 }

@@ -25,6 +25,24 @@ typedef enum RpinnMemberStatistic {
   RPINN_NUM_MEMBER_STATISTICS
 } RpinnMemberStatistic;
 
+/* Scores of one quantity, or of one held-out term, against what is known of it; NaN where that says nothing.
+ */
+typedef struct RpinnScore {
+  const char *name;
+  size_t first, count;     /* within the outputs */
+  const double *reference; /* [count], or NULL */
+  double rl2, linf, mean_std, lpp, lpp_table, coverage, interval_coverage, crps;
+} RpinnScore;
+
+/* How the loss of one member fell. */
+typedef struct RpinnLossTrace {
+  uint64_t member;
+  size_t count;
+  double *points; /* [count] pairs (iteration, loss) */
+} RpinnLossTrace;
+
+enum { RPINN_MAX_LOSS_TRACES = 50 };
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
   uint64_t num_members, num_failed, num_converged, num_retried;
@@ -34,8 +52,9 @@ typedef struct RpinnRunResults {
   RpinnKeptDraws *kept;        /* outputs of kept draws */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
   size_t keep_every;
-  double *first_trace; /* of member 0: pairs (iteration, loss) */
-  size_t num_first_trace;
+  size_t num_traces; /* of members that did not fail, evenly chosen, the first of them included */
+  RpinnLossTrace traces[RPINN_MAX_LOSS_TRACES];
+  RpinnScore *scores; /* [quantities, then held-out terms], made with the summary */
   RpinnRunWeights weights;
 } RpinnRunResults;
 
