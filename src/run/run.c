@@ -8,6 +8,7 @@
 #include "rpinn/version.h"
 #include "run_state.h"
 #include "run_targets.h"
+#include "vti_file.h"
 
 const char *rpinn_run_precision_name(const RpinnRun *run) {
   static const char *const names[] = {"float", "double", "tf32"};
@@ -285,6 +286,16 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
   return make_posteriors(context, *run);
 }
 
+/* fields.vti, where the predictions fill a grid of two or three dimensions. */
+static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
+  char path[RPINN_PATH_SIZE];
+  bool written, has_spread = run->results.num_members - run->results.num_failed > 1;
+  if (run->problem->num_coordinates < 2 || !run->outputs.num_quantities) return RPINN_OK;
+  snprintf(path, sizeof path, "%s/fields.vti", run->folder.path);
+  return rpinn_vti_file_write(context, path, run->posteriors[0], run->results.mean,
+                              has_spread ? run->results.deviation : NULL, &written);
+}
+
 static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
@@ -314,6 +325,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
                                           : "");
   if (run->interrupted) return RPINN_OK;
   RPINN_TRY(rpinn_run_make_results(context, run));
+  RPINN_TRY(write_image(context, run));
   return rpinn_run_write_summary(context, run);
 }
 
