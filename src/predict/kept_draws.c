@@ -67,6 +67,10 @@ static double *draw_at(const RpinnKeptDraws *kept, size_t draw) {
   return kept->chunks[draw / kept->draws_per_chunk] + draw % kept->draws_per_chunk * kept->num_values;
 }
 
+const double *rpinn_kept_draws_at(const RpinnKeptDraws *kept, size_t i) {
+  return draw_at(kept, i);
+}
+
 RpinnStatus rpinn_kept_draws_add(RpinnKeptDraws *kept, size_t draw_number, const double *values) {
   if (draw_number % kept->keep_every != 0) return RPINN_OK;
   if (kept->count == kept->num_chunks * kept->draws_per_chunk) {
