@@ -190,7 +190,7 @@ static RpinnStatus gather_draws(PaperRun *run) {
   return rpinn_member_store_visit(run->context, run->store, run->samples, keep_member, run);
 }
 
-static void judge(const RpinnReproduction *reproduction, RpinnReproducedRow *row) {
+void rpinn_reproduction_judge(const RpinnReproduction *reproduction, RpinnReproducedRow *row) {
   static const double digits[] = {
 #define RPINN_TABLE_METRIC_DIGIT(name, key, title, digit) digit,
       RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_DIGIT)
@@ -235,7 +235,7 @@ static RpinnStatus fill_row(PaperRun *run, RpinnReproducedRow *row) {
   /* Thinned draws vary more than all of them do. */
   double share = sqrt((double)rpinn_kept_draws_count(run->kept) / (double)run->num_draws);
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) row->errors[k] *= share;
-  judge(run->reproduction, row);
+  rpinn_reproduction_judge(run->reproduction, row);
   return RPINN_OK;
 }
 

@@ -66,7 +66,7 @@ static void append_verdict(const RpinnReproducedRow *row, RpinnText *words) {
   size_t counts[RPINN_VERDICT_DIFFERS + 1] = {0};
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) counts[row->verdicts[k]]++;
   if (counts[RPINN_VERDICT_NONE]) {
-    rpinn_text_append(words, "not judged");
+    rpinn_text_append(words, row->rerun ? "not judged" : "no re-run");
     return;
   }
   rpinn_text_append(words, counts[RPINN_VERDICT_DIFFERS] ? "DIFFERS in" : "agrees");

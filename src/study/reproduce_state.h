@@ -47,6 +47,8 @@ struct RpinnReproduction {
   RpinnText text, json, csv;
 };
 
+/* Tolerances and verdicts of a row whose figures, errors and members are there. */
+void rpinn_reproduction_judge(const RpinnReproduction *reproduction, RpinnReproducedRow *row);
 /* Fill text, csv and json from the rows. */
 void rpinn_reproduction_report(RpinnReproduction *reproduction);
 
