@@ -45,7 +45,7 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_check, command_compare, command_list, command_predict,
-    command_run, command_summary;
+    command_reproduce, command_run, command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */
@@ -60,5 +60,15 @@ int report_usage(const char *format, ...) RPINN_PRINTF(1, 2);
 RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */
 int print_and_free(char *text);
+
+/* The first Ctrl-C or SIGTERM asks for a clean end; a second one ends the program as usual. */
+void catch_signals(void);
+/* For RpinnRunOptions.interrupted and .progress; user of the latter is a ProgressLine. */
+bool stop_is_requested(void *user);
+typedef struct ProgressLine {
+  bool terminal;
+  double next_plain; /* seconds: where there is no terminal, a line every ten seconds */
+} ProgressLine;
+void show_progress(void *user, const RpinnProgress *progress);
 
 #endif

@@ -1,8 +1,5 @@
 /* rpinn run PROBLEM */
-#include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -77,6 +74,13 @@ static int print_results(RpinnContext *context, const RpinnRun *run, const Optio
     return EXIT_MACHINE;
   }
   return status == RPINN_OK ? EXIT_DONE : report_failure(context, status);
+static int print_results(const RpinnRun *run, const Options *options, const char *folder) {
+  bool printed = options->json     ? printf("%s", rpinn_run_json(run)) >= 0
+                 : !options->quiet ? printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0
+                                   : true;
+  if (printed && fflush(stdout) == 0) return EXIT_DONE;
+  fprintf(stderr, "rpinn: cannot write to the standard output\n");
+  return EXIT_MACHINE;
 }
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {

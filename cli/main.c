@@ -4,8 +4,9 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {&command_run,     &command_check,   &command_list, &command_summary,
-                                          &command_compare, &command_predict, &command_bench};
+static const Command *const commands[] = {&command_run,       &command_check,   &command_list,
+                                          &command_summary,   &command_compare, &command_predict,
+                                          &command_reproduce, &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int print_usage(FILE *stream) {
@@ -14,7 +15,7 @@ static int print_usage(FILE *stream) {
           "usage: rpinn COMMAND [arguments]\n\ncommands\n",
           rpinn_version());
   for (size_t i = 0; i < NUM_COMMANDS; i++)
-    fprintf(stream, "  %-9s %-8s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
+    fprintf(stream, "  %-9s %-7s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
   fprintf(
       stream,
       "\nrpinn COMMAND --help explains one of them. Exit codes: 0 done, 1 the machine failed, 2 bad input "

@@ -1,5 +1,5 @@
 # Sourced by the scripts beside it: run the program and say what was expected of it. Needs $work, a folder.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 failed=0
 
 complain() {

@@ -1,0 +1,67 @@
+/* rpinn reproduce TABLE */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "command.h"
+
+static void show_run(void *user, const char *run) {
+  ProgressLine *line = user;
+  line->next_plain = 0;
+  fprintf(stderr, "%s%s\n", line->terminal ? "\r\033[K" : "", run);
+}
+
+static int print_results(const RpinnReproduction *reproduction, const Options *options, const char *folder) {
+  if (rpinn_reproduction_interrupted(reproduction)) {
+    fprintf(stderr, "rpinn: interrupted; what is done is saved in %s, and the same command goes on\n",
+            folder);
+    return EXIT_INTERRUPTED;
+  }
+  if (options->json)
+    printf("%s", rpinn_reproduction_json(reproduction));
+  else
+    printf("%s\n%s/reproduce.md\n", rpinn_reproduction_text(reproduction), folder);
+  return EXIT_DONE; /* main looks after failures to print */
+}
+
+static int run_reproduce(const Options *options) {
+  RpinnContext *context = make_context();
+  RpinnReproduction *reproduction = NULL;
+  char folder[512], data[4096];
+  const char *reference = getenv("RPINN_REFERENCE_DIR");
+  if (!context) return EXIT_MACHINE;
+  catch_signals();
+  snprintf(folder, sizeof folder, "results/%.64s-%.64s", options->problem,
+           options->scale ? options->scale : "quick");
+  snprintf(data, sizeof data, "%s/datasets", reference ? reference : "");
+  ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
+  RpinnReproduceOptions reproduce = {.name = options->problem,
+                                     .scale = options->scale,
+                                     .methods = options->methods,
+                                     .data_folder = options->data_folder      ? options->data_folder
+                                                    : reference && *reference ? data
+                                                                              : NULL,
+                                     .folder = options->out ? options->out : folder,
+                                     .interrupted = stop_is_requested,
+                                     .progress = options->quiet ? NULL : show_progress,
+                                     .begins = options->quiet ? NULL : show_run,
+                                     .user = &line};
+  RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
+  if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
+  int code = status == RPINN_OK ? print_results(reproduction, options, reproduce.folder)
+                                : report_failure(context, status);
+  rpinn_reproduction_destroy(reproduction);
+  rpinn_context_destroy(context);
+  return code;
+}
+
+const Command command_reproduce = {
+    .name = "reproduce",
+    .arguments = "TABLE",
+    .summary = "Make the runs of a table of the paper and set their figures beside the published ones",
+    .details =
+        "TABLE is table1 (linear Poisson equation) or table2 (non-linear). The runs are directories in "
+        "--out; what is\n"
+        "finished there is not made again. Writes reproduce.md, reproduce.csv and reproduce.json.\n",
+    .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON,
+    .run = run_reproduce};

@@ -1,0 +1,55 @@
+/* What a command that takes long shares with its user: Ctrl-C, and a line of progress. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "command.h"
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number) {
+  (void)signal_number;
+  stop_requested = 1;
+}
+
+void catch_signals(void) {
+  struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool stop_is_requested(void *user) {
+  (void)user;
+  return stop_requested != 0;
+}
+
+static void print_time(char text[32], double seconds) {
+  if (isnan(seconds))
+    snprintf(text, 32, "?");
+  else if (seconds < 100)
+    snprintf(text, 32, "%.0f s", seconds);
+  else if (seconds < 6000)
+    snprintf(text, 32, "%.0f min", seconds / 60);
+  else
+    snprintf(text, 32, "%.1f h", seconds / 3600);
+}
+
+void show_progress(void *user, const RpinnProgress *progress) {
+  ProgressLine *line = user;
+  if (!line->terminal && !progress->last && progress->seconds < line->next_plain) return;
+  line->next_plain = progress->seconds + 10;
+  char left[32], losses[96] = "";
+  print_time(left, progress->seconds_left);
+  if (!isnan(progress->loss_median))
+    snprintf(losses, sizeof losses, ", loss %.4g (%.4g to %.4g)", progress->loss_median, progress->loss_low,
+             progress->loss_high);
+  fprintf(stderr, "%s%llu of %llu members, %llu iterations, %.1f s", line->terminal ? "\r\033[K" : "",
+          (unsigned long long)progress->done, (unsigned long long)progress->total,
+          (unsigned long long)progress->iterations, progress->seconds);
+  if (!progress->last) fprintf(stderr, ", %s left", left);
+  fprintf(stderr, "%s", losses);
+  if (progress->failed) fprintf(stderr, ", %llu failed", (unsigned long long)progress->failed);
+  if (!line->terminal) fprintf(stderr, "\n");
+  fflush(stderr);
+}
