@@ -4,61 +4,6 @@
 
 #include "command.h"
 
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number) {
-  (void)signal_number;
-  stop_requested = 1;
-}
-
-/* The first Ctrl-C or SIGTERM ends the run cleanly; a second one ends the program as usual. */
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)SA_RESETHAND};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
-static bool stop_is_requested(void *user) {
-  (void)user;
-  return stop_requested != 0;
-}
-
-typedef struct ProgressLine {
-  bool terminal;
-  double next_plain; /* seconds: where there is no terminal, a line every ten seconds */
-} ProgressLine;
-
-static void print_time(char text[32], double seconds) {
-  if (isnan(seconds))
-    snprintf(text, 32, "?");
-  else if (seconds < 100)
-    snprintf(text, 32, "%.0f s", seconds);
-  else if (seconds < 6000)
-    snprintf(text, 32, "%.0f min", seconds / 60);
-  else
-    snprintf(text, 32, "%.1f h", seconds / 3600);
-}
-
-static void show_progress(void *user, const RpinnProgress *progress) {
-  ProgressLine *line = user;
-  if (!line->terminal && !progress->last && progress->seconds < line->next_plain) return;
-  line->next_plain = progress->seconds + 10;
-  char left[32], losses[96] = "";
-  print_time(left, progress->seconds_left);
-  if (!isnan(progress->loss_median))
-    snprintf(losses, sizeof losses, ", loss %.4g (%.4g to %.4g)", progress->loss_median, progress->loss_low,
-             progress->loss_high);
-  fprintf(stderr, "%s%llu of %llu members, %llu iterations, %.1f s", line->terminal ? "\r\033[K" : "",
-          (unsigned long long)progress->done, (unsigned long long)progress->total,
-          (unsigned long long)progress->iterations, progress->seconds);
-  if (!progress->last) fprintf(stderr, ", %s left", left);
-  fprintf(stderr, "%s", losses);
-  if (progress->failed) fprintf(stderr, ", %llu failed", (unsigned long long)progress->failed);
-  if (!line->terminal) fprintf(stderr, "\n");
-  fflush(stderr);
-}
-
 /* The report comes last; a run whose report cannot be written still shows its results. */
 static int print_results(RpinnContext *context, const RpinnRun *run, const Options *options,
                          const char *folder) {
@@ -74,13 +19,6 @@ static int print_results(RpinnContext *context, const RpinnRun *run, const Optio
     return EXIT_MACHINE;
   }
   return status == RPINN_OK ? EXIT_DONE : report_failure(context, status);
-static int print_results(const RpinnRun *run, const Options *options, const char *folder) {
-  bool printed = options->json     ? printf("%s", rpinn_run_json(run)) >= 0
-                 : !options->quiet ? printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0
-                                   : true;
-  if (printed && fflush(stdout) == 0) return EXIT_DONE;
-  fprintf(stderr, "rpinn: cannot write to the standard output\n");
-  return EXIT_MACHINE;
 }
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {

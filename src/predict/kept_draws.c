@@ -69,8 +69,6 @@ static double *draw_at(const RpinnKeptDraws *kept, size_t draw) {
 
 const double *rpinn_kept_draws_get(const RpinnKeptDraws *kept, size_t draw) {
   return draw_at(kept, draw);
-const double *rpinn_kept_draws_at(const RpinnKeptDraws *kept, size_t i) {
-  return draw_at(kept, i);
 }
 
 RpinnStatus rpinn_kept_draws_add(RpinnKeptDraws *kept, size_t draw_number, const double *values) {

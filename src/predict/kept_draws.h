@@ -23,8 +23,6 @@ size_t rpinn_kept_draws_count(const RpinnKeptDraws *kept);
 size_t rpinn_kept_draws_num_values(const RpinnKeptDraws *kept);
 /* values [num_values] of kept draw number `draw` < count. */
 const double *rpinn_kept_draws_get(const RpinnKeptDraws *kept, size_t draw);
-/* The values [num_values] of kept draw number i < count. */
-const double *rpinn_kept_draws_at(const RpinnKeptDraws *kept, size_t i);
 
 /* sorted [num_values][count] becomes the kept draws of the values first_value … first_value + num_values - 1,
  * each in rising order with NaN last. */
