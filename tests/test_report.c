@@ -262,8 +262,9 @@ static void more_coordinates_have_tables(void **state) {
 /* log(u) is finite for some starts only. */
 static void failed_members_are_named(void **state) {
   (void)state;
-  static const char text[] = LINE "terms:\n  d: {expect: log(u), at: {grid: 2}, data: 0, noise: 0.1}\n"
-                                  "prior: {reference_term: d}\npredict: {grid: 5, quantities: [u]}\n";
+  static const char text[] =
+      LINE "terms:\n  d: {expect: log(u), at: {points: [[0.6]]}, data: 0, noise: 0.1}\n"
+           "prior: {reference_term: d}\npredict: {grid: 5, quantities: [u]}\n";
   RunBench made = make_run((Case){.text = text, .samples = "16", .retries = "0"});
   check_page(&made);
   assert_true(made.run->results.num_failed > 0 && made.run->results.num_failed < 16);

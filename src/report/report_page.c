@@ -151,8 +151,8 @@ static void write_head(const RpinnRun *run, RpinnText *page) {
   static const char *const meanings[] = {
       [RPINN_METHOD_MAP] = "The most probable point of the posterior: one minimiser of the loss.",
       [RPINN_METHOD_RPINN] =
-          "Randomised PINNs: every member minimises the loss with noise of its own on data, "
-          "residuals and prior, and stands for a draw from the posterior.",
+          ("Randomised PINNs: every member minimises the loss with noise of its own on data, "
+           "residuals and prior, and stands for a draw from the posterior."),
       [RPINN_METHOD_ENSEMBLE] =
           "A deep ensemble: every member minimises the same loss from a start of its own."};
   rpinn_text_append(page, "<header>\n<h1>");
