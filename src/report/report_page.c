@@ -69,7 +69,7 @@ static const char style[] =
     "th{border-bottom:2px solid #9ca3af;font-weight:600;vertical-align:bottom}"
     "th:first-child,td:first-child,.text{text-align:left}"
     "td.long{white-space:normal;min-width:14rem}"
-    "sup{font-size:.7em;line-height:0}"
+    "sub,sup{font-size:.7em;line-height:0}"
     ".note{font-size:.875rem;color:#4b5563}"
     "details{margin:.6rem 0}summary{cursor:pointer;font-weight:600}"
     ".bar{width:120px;height:12px;vertical-align:middle}"
