@@ -310,9 +310,43 @@ static void time_limits_cut_no_member(void **state) {
   remove_folder(folder);
 }
 
+/* Members may begin at the MAP estimate or where those of an earlier run ended; a run of another problem is refused. */
+static void starts_from_elsewhere(void **state) {
+  (void)state;
+  char folder[32], earlier[64];
+  RpinnRun *run;
+  Setup setup = {"poisson-linear",
+                 5,
+                 {{"method", "ensemble"},
+                  {"samples", "3"},
+                  {"iterations", "400"},
+                  {"threads", "2"},
+                  {"start", "glorot"}}};
+  make_folder(folder);
+  assert_int_equal(make_run(folder, "earlier", &setup, false, &run), RPINN_OK);
+  double first = number_after(rpinn_run_json(run), "\"loss_median\": ");
+  rpinn_run_destroy(run);
+  snprintf(earlier, sizeof earlier, "%s/earlier", folder);
+  setup.settings[4][1] = earlier;
+  assert_int_equal(make_run(folder, "later", &setup, false, &run), RPINN_OK);
+  assert_true(number_after(rpinn_run_json(run), "\"loss_median\": ") < first);
+  rpinn_run_destroy(run);
+  setup.settings[4][1] = "map";
+  assert_int_equal(make_run(folder, "map", &setup, false, &run), RPINN_OK);
+  assert_true(number_after(rpinn_run_json(run), "\"loss_median\": ") < first);
+  rpinn_run_destroy(run);
+  setup.problem = "tests/problems/burgers.yaml";
+  setup.settings[4][1] = earlier;
+  assert_int_equal(make_run(folder, "other", &setup, false, &run), RPINN_ERROR_INPUT);
+  setup.settings[4][1] = "run_test_nowhere/at/all";
+  assert_int_not_equal(make_run(folder, "none", &setup, false, &run), RPINN_OK);
+  remove_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_leave_no_mark), cmocka_unit_test(linear_draws_are_the_posterior),
-      cmocka_unit_test(failures_are_counted), cmocka_unit_test(time_limits_cut_no_member)};
+      cmocka_unit_test(failures_are_counted), cmocka_unit_test(time_limits_cut_no_member),
+      cmocka_unit_test(starts_from_elsewhere)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ extern "C" {
 #define RPINN_SETTING_LIST(X)                                                                                \
   X(METHOD, "method", CHOICE, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")           \
   X(SAMPLES, "samples", INTEGER, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")        \
-  X(ITERATIONS, "iterations", INTEGER, "2000", 0, 1e12, "", "iterations of the optimiser per member")        \
+  X(ITERATIONS, "iterations", INTEGER, "2000", 1, 1e12, "", "iterations of the optimiser per member")        \
   X(OPTIMIZER, "optimizer", CHOICE, "adam", 0, 0, "adam|lbfgs|lm", "what minimises the energy")              \
   X(LEARNING_RATE, "learning_rate", REAL, "1e-3", 1e-300, 1e6, "", "first step size of Adam")                \
   X(DECAY_RATE, "decay_rate", REAL, "0.9", 1e-300, 1, "",                                                    \

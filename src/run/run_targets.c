@@ -20,8 +20,9 @@ static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, con
     rpinn_posterior_start_zero(target->posterior, theta);
   else if (!strcmp(target->start, "prior"))
     rpinn_posterior_start_prior(target->posterior, offsets, theta);
-  else if (target->map)
-    memcpy(theta, target->map, target->posterior->model.num_parameters * sizeof *theta);
+  else if (target->num_given)
+    memcpy(theta, target->given + member % target->num_given * target->posterior->model.num_parameters,
+           target->posterior->model.num_parameters * sizeof *theta);
   else
     rpinn_posterior_start_glorot(target->posterior, stream_member(member, attempt), theta);
   return RPINN_OK;
@@ -54,9 +55,20 @@ static RpinnStatus check_start(RpinnContext *context, const RpinnRun *run, const
   if (is_map && run->method == RPINN_METHOD_MAP)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "method map cannot start from its own result; expected glorot or zero");
-  if (is_prior || is_map || !strcmp(start, "glorot") || !strcmp(start, "zero")) return RPINN_OK;
-  return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
-                    "start '%s' is not in this version; expected glorot, prior, map or zero", start);
+  return RPINN_OK;
+}
+
+static bool is_drawn(const char *start) {
+  return !strcmp(start, "glorot") || !strcmp(start, "zero") || !strcmp(start, "prior");
+}
+
+static void give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
+                        const double *starts) {
+  for (size_t i = 0; i < run->num_threads; i++) {
+    RpinnRunTarget *own = targets[i].data;
+    own->num_given = count;
+    own->given = starts;
+  }
 }
 
 /* The minimiser of the energy without offsets, from member 0's Glorot start: made anew in every session, and
@@ -81,11 +93,55 @@ static RpinnStatus find_map(RpinnContext *context, const RpinnMemberTarget *targ
 
 static RpinnStatus start_from_map(RpinnContext *context, const RpinnRun *run,
                                   const RpinnMemberTarget *targets) {
-  RpinnRunTarget *first = targets[0].data;
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);
-  RPINN_TRY(find_map(context, &targets[0], first, map));
-  for (size_t i = 0; i < run->num_threads; i++) ((RpinnRunTarget *)targets[i].data)->map = map;
+  RPINN_TRY(find_map(context, &targets[0], targets[0].data, map));
+  give_starts(run, targets, 1, map);
+  return RPINN_OK;
+}
+
+/* The members of an earlier run as starts. */
+typedef struct Earlier {
+  RpinnContext *context;
+  const char *folder;
+  size_t num_parameters, count, limit;
+  double *starts; /* [limit][num_parameters] */
+} Earlier;
+
+static RpinnStatus take_earlier(void *user, const RpinnStoredMember *member) {
+  Earlier *earlier = user;
+  if (member->failed || earlier->count == earlier->limit) return RPINN_OK;
+  if (member->num_parameters != earlier->num_parameters)
+    return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
+                         "the members of this run have %zu parameters; expected %zu, those of the problem",
+                         member->num_parameters, earlier->num_parameters);
+  memcpy(earlier->starts + earlier->count++ * earlier->num_parameters, member->parameters,
+         earlier->num_parameters * sizeof(double));
+  return RPINN_OK;
+}
+
+static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, const char *folder,
+                                  const RpinnMemberTarget *targets) {
+  char path[RPINN_PATH_SIZE];
+  RpinnMemberStore *store;
+  uint64_t finished, failed;
+  if (snprintf(path, sizeof path, "%s/checkpoint.db", folder) >= (int)sizeof path)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the run to start from is too long");
+  RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
+  RpinnStatus status = rpinn_member_store_count(context, store, INT64_MAX, &finished, &failed);
+  Earlier earlier = {.context = context, .folder = folder, .num_parameters = targets[0].num_parameters};
+  if (status == RPINN_OK && finished == failed)
+    status = rpinn_fail_at(context, (RpinnPlace){.file = folder}, "this run has no members to start from");
+  if (status == RPINN_OK) {
+    earlier.limit = (size_t)(finished - failed < run->num_samples ? finished - failed : run->num_samples);
+    earlier.starts =
+        RPINN_ARENA_NEW(run->posteriors[0]->arena, double, earlier.limit *earlier.num_parameters);
+    status = earlier.starts ? rpinn_member_store_visit(context, store, INT64_MAX, take_earlier, &earlier)
+                            : rpinn_fail_memory(context);
+  }
+  rpinn_member_store_close(store);
+  RPINN_TRY(status);
+  give_starts(run, targets, earlier.count, earlier.starts);
   return RPINN_OK;
 }
 
@@ -115,7 +171,8 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .num_parts = posterior->model.num_terms + 1,
                             .loss_parts = loss_parts};
   }
-  return strcmp(start, "map") == 0 ? start_from_map(context, run, *targets) : RPINN_OK;
+  if (!strcmp(start, "map")) return start_from_map(context, run, *targets);
+  return is_drawn(start) ? RPINN_OK : start_from_run(context, run, start, *targets);
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {

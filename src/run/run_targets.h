@@ -11,7 +11,8 @@ typedef struct RpinnRunTarget {
   RpinnLeastSquares squares;
   double *gradient; /* [N] */
   const char *start;
-  const double *map; /* [N] where start: map begins; NULL for other starts */
+  size_t num_given;    /* points to start from, taken in turn; 0 for starts that are drawn */
+  const double *given; /* [num_given][N]: the MAP estimate, or the members of an earlier run */
 } RpinnRunTarget;
 
 /* targets [num_threads] and what they point to, in the posteriors' arenas. */
