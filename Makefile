@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz docs format format-check clean
+.PHONY: help demo check check-all check-long fuzz docs bench bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -8,11 +8,11 @@ FUZZ_SECONDS ?= 10
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-demo: ## install what is missing, build, check the linear Poisson problem
+demo: ## install what is missing, build, run the linear Poisson problem, say where the report is
 	@scripts/install-dependencies.sh build
 	@scripts/build.sh build
-	build/rpinn check poisson-linear
-	@echo "That was build/rpinn; 'build/rpinn list' shows what else is there. Results are printed above."
+	@rm -rf results/demo
+	@build/rpinn run poisson-linear --samples 200 --out results/demo
 
 check: ## install what is missing, build with gcc and clang, run every test, sanitizers, short fuzzing
 	@scripts/install-dependencies.sh build test
@@ -24,7 +24,9 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 	@echo "make check: everything passed"
 
-check-all: check ## the same and whatever needs heavy packages (nothing yet)
+check-all: check ## the same and whatever needs heavy packages: our files in ArviZ, xarray and VTK
+	@scripts/install-dependencies.sh python
+	@scripts/python-tests.sh build-gcc
 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target
@@ -36,6 +38,16 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 docs: ## write the pages that are made from the sources
 	@scripts/build.sh build -DRPINN_TESTS=ON
 	build/tests/docs/settings_page > docs/settings.md
+
+bench: ## measure speed against bare matrix products, see bench/README.md
+	@scripts/build.sh build
+	build/rpinn bench
+
+bench-peers: ## one Adam iteration against JAX, where JAX can be imported
+	@bench/peers/run.sh --output bench/results/peers.md
+
+bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
+	@bench/optimizers/run.sh
 
 format: ## format all C sources
 	@scripts/format.sh

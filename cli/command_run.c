@@ -4,13 +4,21 @@
 
 #include "command.h"
 
-static int print_results(const RpinnRun *run, const Options *options, const char *folder) {
-  bool printed = options->json     ? printf("%s", rpinn_run_json(run)) >= 0
-                 : !options->quiet ? printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0
-                                   : true;
-  if (printed && fflush(stdout) == 0) return EXIT_DONE;
-  fprintf(stderr, "rpinn: cannot write to the standard output\n");
-  return EXIT_MACHINE;
+/* The report comes last; a run whose report cannot be written still shows its results. */
+static int print_results(RpinnContext *context, const RpinnRun *run, const Options *options,
+                         const char *folder) {
+  RpinnStatus status = rpinn_report_write(context, run);
+  bool printed = true;
+  if (options->json)
+    printed = printf("%s", rpinn_run_json(run)) >= 0;
+  else if (!options->quiet)
+    printed = printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0 &&
+              (status != RPINN_OK || printf("%s/report.html\n", folder) >= 0);
+  if (!printed || fflush(stdout) != 0) {
+    fprintf(stderr, "rpinn: cannot write to the standard output\n");
+    return EXIT_MACHINE;
+  }
+  return status == RPINN_OK ? EXIT_DONE : report_failure(context, status);
 }
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {
@@ -35,7 +43,7 @@ static int perform(RpinnContext *context, RpinnProblem *problem, const Options *
     fprintf(stderr, "rpinn: interrupted; the members made so far are saved in %s, and --resume goes on\n",
             folder);
   else
-    code = print_results(run, options, folder);
+    code = print_results(context, run, options, folder);
   rpinn_run_destroy(run);
   return code;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what building and testing need and this machine lacks.
 #
-#   scripts/install-dependencies.sh [--dry-run] [build] [test]      (no group named: both)
+#   scripts/install-dependencies.sh [--dry-run] [build] [test] [python]      (no group named: build and test)
 #
 # Debian 12, 13 and Ubuntu 22.04, 24.04: through apt-get, as root or with sudo. Nothing is fetched when nothing is
 # missing. Elsewhere: looks for the tools and headers themselves and lists those that are not there.
@@ -25,12 +25,15 @@ test  | clang              | tool clang                | second compiler of the 
 test  | CLANG_RUNTIME      | clang_runtime             | sanitizers and libFuzzer for clang
 test  | clang-format       | tool clang-format         | format check
 test  | libcmocka-dev      | module cmocka             | unit tests
+python | python3           | tool python3              | other readers of our files
+python | python3-venv      | python_venv               | packages of Python, apart from the system
 '
 
 tool() { command -v "$1" > /dev/null; }
 header() { echo "#include <$1>" | cc -E -x c - > /dev/null 2>&1; }
 module() { pkg-config --exists "$1" 2> /dev/null; }
 clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
+python_venv() { "${RPINN_PYTHON:-python3}" -c 'import venv, ensurepip' > /dev/null 2>&1; }
 
 installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
 available() { [[ -n $(apt-cache madison "$1" 2> /dev/null) ]]; }
@@ -60,8 +63,8 @@ dry_run=false groups=()
 for argument in "$@"; do
   case $argument in
     --dry-run) dry_run=true ;;
-    build | test) groups+=("$argument") ;;
-    *) echo "usage: $0 [--dry-run] [build] [test]" >&2 && exit 2 ;;
+    build | test | python) groups+=("$argument") ;;
+    *) echo "usage: $0 [--dry-run] [build] [test] [python]" >&2 && exit 2 ;;
   esac
 done
 if [[ ${#groups[@]} == 0 ]]; then groups=(build test); fi

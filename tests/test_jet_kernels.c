@@ -345,6 +345,30 @@ static void adam_follows_its_rule(void **state) {
   }
 }
 
+static void outer_sums_follow_their_formula(void **state) {
+  (void)state;
+  enum { NUM_OUT = 3, STEP = MAX_WIDTH + 1 };
+  RpinnStream stream = rpinn_stream(15, RPINN_PURPOSE_CHECK, 0, 0);
+  Real bars[CHANNELS * NUM_OUT], inputs[CHANNELS * STEP], first[NUM_OUT * MAX_WIDTH], W[NUM_OUT * MAX_WIDTH];
+  fill(&stream, CHANNELS * NUM_OUT, bars);
+  fill(&stream, CHANNELS * STEP, inputs);
+  for (size_t num_channels = 1; num_channels <= CHANNELS; num_channels++)
+    for (size_t num_in = 1; num_in <= MAX_WIDTH; num_in += 7)
+      for (int isa = 0; isa < RPINN_NUM_ISAS; isa++) {
+        const RpinnPointwise *kernels = RPINN_REAL_NAME(rpinn_pointwise)((RpinnIsa)isa);
+        if (kernels == NULL) continue;
+        kernels->outer_sum(num_channels, NUM_OUT, num_in, bars, NUM_OUT, inputs, STEP, W);
+        if (isa == 0) memcpy(first, W, sizeof first);
+        assert_memory_equal(first, W, NUM_OUT * num_in * sizeof *W);
+        for (size_t k = 0; k < NUM_OUT * num_in; k++) {
+          long double sum = 0;
+          for (size_t c = 0; c < num_channels; c++)
+            sum += (long double)bars[c * NUM_OUT + k / num_in] * (long double)inputs[c * STEP + k % num_in];
+          check_close((double)W[k], (double)sum, tolerance);
+        }
+      }
+}
+
 static void tiles_repeat_and_fold(void **state) {
   (void)state;
   for (size_t width = 1; width <= MAX_WIDTH; width++) {
@@ -367,9 +391,8 @@ static void tiles_repeat_and_fold(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(kernels_follow_the_formulas),
-      cmocka_unit_test(instruction_sets_agree_to_the_bit),
-      cmocka_unit_test(adam_follows_its_rule),
+      cmocka_unit_test(kernels_follow_the_formulas), cmocka_unit_test(instruction_sets_agree_to_the_bit),
+      cmocka_unit_test(adam_follows_its_rule),       cmocka_unit_test(outer_sums_follow_their_formula),
       cmocka_unit_test(tiles_repeat_and_fold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,8 +171,8 @@ static char *read_text(const char *folder, const char *name) {
 }
 
 static void remove_run(const char *folder) {
-  const char *names[] = {"run.yaml",     "run.log",     "checkpoint.db",
-                         "summary.json", "summary.csv", "predictions.csv"};
+  const char *names[] = {"run.yaml",    "run.log",         "checkpoint.db", "summary.json",
+                         "summary.csv", "predictions.csv", "posterior.nc"};
   char path[PATH_SIZE];
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);

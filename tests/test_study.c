@@ -48,7 +48,7 @@ static void test_bootstrap(void **state) {
       double draw[] = {-1, 1.5 + shift + s * rpinn_stream_normal(&stream)};
       assert_int_equal(rpinn_kept_draws_add(kept, i, draw), RPINN_OK);
     }
-    assert_true(rpinn_kept_draws_at(kept, 3)[0] == -1);
+    assert_true(rpinn_kept_draws_get(kept, 3)[0] == -1);
     assert_int_equal(rpinn_bootstrap_errors(kept, 1, 1, reference + 1, 0, RESAMPLES, errors), RPINN_OK);
     check_close(errors[RPINN_TABLE_LINF], s / sqrt(COUNT), 0.15);
     check_close(errors[RPINN_TABLE_RL2], s / sqrt(COUNT) / (1 + shift), 0.15);

@@ -43,6 +43,8 @@ extern "C" {
     "what computes energies: cpu is fast, plain the oracle")                                                 \
   X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
     "arithmetic of the backend; auto: its usual one")                                                        \
+  X(CORRECT, "correct", CHOICE, "none", 0, 0, "none|mh",                                                     \
+    "mh: an independence Metropolis step on the weights of converged rPINN members")                         \
   X(TIME_LIMIT, "time_limit", REAL, "auto", 1e-3, 1e300, "",                                                 \
     "seconds after which no further member is begun; those under way are finished; auto: none")              \
   X(RETRIES, "retries", INTEGER, "2", 0, 1000, "", "fresh attempts for a member that turned non-finite")     \

@@ -196,19 +196,6 @@ static void json_terms(const RpinnCheck *check, RpinnJson *json) {
   rpinn_json_close(json, '}');
 }
 
-/* The shape of summary.json: standard deviations by name. */
-static void json_sigmas(const RpinnCheck *check, RpinnJson *json) {
-  const RpinnPosterior *posterior = check->posterior;
-  rpinn_json_open(json, "sigmas", '{');
-  rpinn_json_open(json, "terms", '{');
-  for (size_t k = 0; k < posterior->model.num_terms; k++)
-    rpinn_json_number(json, rpinn_posterior_term_name(posterior, k),
-                      rpinn_posterior_term_sigma(posterior, k));
-  rpinn_json_close(json, '}');
-  rpinn_json_number(json, "prior", posterior->sigmas.prior);
-  rpinn_json_close(json, '}');
-}
-
 char *rpinn_check_json(const RpinnCheck *check) {
   const RpinnPosterior *posterior = check->posterior;
   RpinnText text = {0};
@@ -219,7 +206,7 @@ char *rpinn_check_json(const RpinnCheck *check) {
   rpinn_json_number(&json, "parameters", (double)posterior->model.num_parameters);
   rpinn_json_number(&json, "rows", (double)posterior->model.num_rows);
   rpinn_json_text(&json, "likelihood", posterior->problem->settings.values[RPINN_SETTING_LIKELIHOOD].text);
-  json_sigmas(check, &json);
+  rpinn_posterior_json_sigmas(posterior, &json);
   json_fields(check, &json);
   json_terms(check, &json);
   rpinn_json_number(&json, "energy", check->energy);

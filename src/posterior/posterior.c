@@ -183,6 +183,17 @@ double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior) {
   return posterior->sigmas.prior;
 }
 
+void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json) {
+  rpinn_json_open(json, "sigmas", '{');
+  rpinn_json_open(json, "terms", '{');
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    rpinn_json_number(json, rpinn_posterior_term_name(posterior, t),
+                      rpinn_posterior_term_sigma(posterior, t));
+  rpinn_json_close(json, '}');
+  rpinn_json_number(json, "prior", posterior->sigmas.prior);
+  rpinn_json_close(json, '}');
+}
+
 /* ---- values ---- */
 
 RpinnStatus rpinn_posterior_energy(RpinnPosterior *posterior, const double *theta, const double *offsets,

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "data_set.h"
+#include "json_writer.h"
 #include "rpinn/posterior.h"
 #include "sigmas.h"
 
@@ -22,5 +23,8 @@ struct RpinnPosterior {
   RpinnPrecision precision;
   RpinnBackend *backend;
 };
+
+/* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
+void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);
 
 #endif

@@ -67,8 +67,8 @@ static double *draw_at(const RpinnKeptDraws *kept, size_t draw) {
   return kept->chunks[draw / kept->draws_per_chunk] + draw % kept->draws_per_chunk * kept->num_values;
 }
 
-const double *rpinn_kept_draws_at(const RpinnKeptDraws *kept, size_t i) {
-  return draw_at(kept, i);
+const double *rpinn_kept_draws_get(const RpinnKeptDraws *kept, size_t draw) {
+  return draw_at(kept, draw);
 }
 
 RpinnStatus rpinn_kept_draws_add(RpinnKeptDraws *kept, size_t draw_number, const double *values) {

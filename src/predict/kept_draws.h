@@ -21,8 +21,8 @@ RpinnStatus rpinn_kept_draws_add(RpinnKeptDraws *kept, size_t draw_number, const
 /* Draws kept. */
 size_t rpinn_kept_draws_count(const RpinnKeptDraws *kept);
 size_t rpinn_kept_draws_num_values(const RpinnKeptDraws *kept);
-/* The values [num_values] of kept draw number i < count. */
-const double *rpinn_kept_draws_at(const RpinnKeptDraws *kept, size_t i);
+/* values [num_values] of kept draw number `draw` < count. */
+const double *rpinn_kept_draws_get(const RpinnKeptDraws *kept, size_t draw);
 
 /* sorted [num_values][count] becomes the kept draws of the values first_value … first_value + num_values - 1,
  * each in rising order with NaN last. */

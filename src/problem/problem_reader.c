@@ -1,7 +1,13 @@
 #include "problem_reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+const char *rpinn_reader_what(char buffer[RPINN_WHAT_SIZE], const char *format, const char *name) {
+  snprintf(buffer, RPINN_WHAT_SIZE, format, name);
+  return buffer;
+}
 
 RpinnPlace rpinn_reader_text_place(const RpinnYaml *node) {
   RpinnPlace place = node->place;
@@ -129,4 +135,50 @@ RpinnStatus rpinn_reader_interval(RpinnReader *reader, const RpinnYaml *node, co
   if (*low < *high && isfinite(*high - *low)) return RPINN_OK;
   return rpinn_fail_at(reader->context, node->place, "%s is [%.10g, %.10g]; expected low < high", what, *low,
                        *high);
+}
+
+/* ---- sections ---- */
+
+static bool name_is_taken(const RpinnProblem *problem, const char *name) {
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    if (!strcmp(problem->coordinates[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_constants; i++)
+    if (!strcmp(problem->constants[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_fields; i++)
+    if (!strcmp(problem->fields[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_unknowns; i++)
+    if (!strcmp(problem->unknowns[i].name, name)) return true;
+  for (size_t i = 0; i < problem->num_quantities; i++)
+    if (!strcmp(problem->quantities[i].name, name)) return true;
+  return false;
+}
+
+RpinnStatus rpinn_reader_new_name(RpinnReader *reader, const RpinnYaml *key, const char *kind) {
+  if (!rpinn_name_is_valid(key->text))
+    return rpinn_fail_at(
+        reader->context, key->place,
+        "'%s' is no name for a %s; expected letters, digits and _, not starting with a digit", key->text,
+        kind);
+  if (rpinn_name_is_reserved(key->text))
+    return rpinn_fail_at(reader->context, key->place,
+                         "'%s' belongs to the expression language; expected another name for this %s",
+                         key->text, kind);
+  if (name_is_taken(reader->problem, key->text))
+    return rpinn_fail_at(reader->context, key->place,
+                         "'%s' is defined twice; expected another name for this %s", key->text, kind);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_reader_size(RpinnReader *reader, const RpinnYaml *node, const char *section, size_t low,
+                              size_t high) {
+  RPINN_TRY(rpinn_reader_mapping(reader, node, section));
+  if (node->count >= low && node->count <= high) return RPINN_OK;
+  return rpinn_fail_at(reader->context, node->place, "%s has %zu entries; expected %zu to %zu", section,
+                       node->count, low, high);
+}
+
+RpinnStatus rpinn_reader_named(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *value,
+                               RpinnNamedExpression *named) {
+  *named = (RpinnNamedExpression){.name = key->text, .place = rpinn_reader_text_place(value)};
+  return rpinn_reader_text(reader, value, key->text, &named->text);
 }

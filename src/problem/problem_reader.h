@@ -14,6 +14,9 @@ typedef struct RpinnReader {
 /* Where a scalar's text starts (behind its quote). Without a column where the text is folded or escaped:
  * columns inside it cannot be counted on. */
 RpinnPlace rpinn_reader_text_place(const RpinnYaml *node);
+enum { RPINN_WHAT_SIZE = 256 };
+/* "the noise of term 'f'": buffer, filled. */
+const char *rpinn_reader_what(char buffer[RPINN_WHAT_SIZE], const char *format, const char *name);
 /* `what` names the thing in messages: "terms", "the noise of term 'f'". */
 RpinnStatus rpinn_reader_mapping(RpinnReader *reader, const RpinnYaml *node, const char *what);
 RpinnStatus rpinn_reader_text(RpinnReader *reader, const RpinnYaml *node, const char *what,
@@ -35,6 +38,14 @@ RpinnStatus rpinn_reader_choice(RpinnReader *reader, const RpinnYaml *node, cons
 /* [low, high] with low < high. */
 RpinnStatus rpinn_reader_interval(RpinnReader *reader, const RpinnYaml *node, const char *what, double *low,
                                   double *high);
+
+/* A name for a new thing: valid, not reserved, not taken. */
+RpinnStatus rpinn_reader_new_name(RpinnReader *reader, const RpinnYaml *key, const char *kind);
+/* A mapping of low to high entries. */
+RpinnStatus rpinn_reader_size(RpinnReader *reader, const RpinnYaml *node, const char *section, size_t low,
+                              size_t high);
+RpinnStatus rpinn_reader_named(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *value,
+                               RpinnNamedExpression *named);
 
 /* A point set (`at:` and `predict:`); extra keys of the mapping are allowed where given. */
 RpinnStatus rpinn_reader_points(RpinnReader *reader, const RpinnYaml *node, const char *what,

@@ -161,6 +161,36 @@ static void table_losses(const RpinnJsonValue *members, RpinnText *table) {
   rpinn_text_append(table, "\n");
 }
 
+static bool is_true(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = object ? rpinn_json_find(object, key) : NULL;
+  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
+}
+
+/* Are the draws the posterior? */
+static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *weights = rpinn_json_find(summary, "weights");
+  if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
+  bool is_rpinn = !strcmp(rpinn_summary_text(summary, "method"), "rpinn");
+  if (is_true(weights, "apply")) {
+    rpinn_text_append(table, "  Gauss-Newton weights: effective size %.1f of %.0f draws",
+                      rpinn_summary_number(weights, "effective_size"),
+                      rpinn_summary_number(summary, "samples"));
+    if (is_true(weights, "constant"))
+      rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
+    else
+      rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
+  } else if (is_rpinn) {
+    rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n",
+                      rpinn_summary_text(weights, "reason"));
+  }
+  if (!strcmp(rpinn_summary_text(weights, "correction"), "mh"))
+    rpinn_text_append(table, "  corrected by independence Metropolis: acceptance %.1f%%\n",
+                      100 * rpinn_summary_number(weights, "acceptance"));
+  else if (is_true(weights, "correction_asked"))
+    rpinn_text_append(table, "  warning: --correct mh was not done: %s\n",
+                      rpinn_summary_text(weights, "reason"));
+}
+
 static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *members, RpinnText *table) {
   double good = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed"),
          left = good - rpinn_summary_number(members, "converged");
@@ -172,8 +202,7 @@ static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *mem
                       "  note: %.0f of %.0f members stopped before they converged; the iteration budget acts "
                       "as a regulariser\n",
                       left, good);
-  const RpinnJsonValue *out_of_time = rpinn_json_find(summary, "out_of_time");
-  if (out_of_time && out_of_time->boolean)
+  if (is_true(summary, "out_of_time"))
     rpinn_text_append(table, "  note: the time limit left %.0f members undone; --resume makes them\n",
                       rpinn_summary_number(summary, "samples_asked") - good - (failed > 0 ? failed : 0));
 }
@@ -195,5 +224,6 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
     }
   table_unknowns(summary, table);
   table_losses(members, table);
+  table_weights(summary, table);
   table_notes(summary, members, table);
 }

@@ -8,6 +8,7 @@
 #include "rpinn/version.h"
 #include "run_state.h"
 #include "run_targets.h"
+#include "vti_file.h"
 
 const char *rpinn_run_precision_name(const RpinnRun *run) {
   static const char *const names[] = {"float", "double", "tf32"};
@@ -52,14 +53,15 @@ static RpinnStatus make_posteriors(RpinnContext *context, RpinnRun *run) {
 }
 
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
-  static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: "};
+  static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: ", "  correct: "};
   RpinnText yaml = {0};
   RpinnProblemFiles files = {.data = "data.csv", .truth = "truth.csv", .predict = "predict.csv"};
   RpinnStatus status = rpinn_problem_write(context, posterior->problem, &files, &yaml);
   for (const char *line = yaml.bytes; status == RPINN_OK && line && *line;) {
     size_t length = strcspn(line, "\n") + 1;
     bool is_free = false;
-    for (size_t k = 0; k < 3; k++) is_free |= !strncmp(line, free_lines[k], strlen(free_lines[k]));
+    for (size_t k = 0; k < sizeof free_lines / sizeof free_lines[0]; k++)
+      is_free |= !strncmp(line, free_lines[k], strlen(free_lines[k]));
     if (!is_free) rpinn_text_append_bytes(identity, line, length);
     line += length;
   }
@@ -284,6 +286,16 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
   return make_posteriors(context, *run);
 }
 
+/* fields.vti, where the predictions fill a grid of two or three dimensions. */
+static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
+  char path[RPINN_PATH_SIZE];
+  bool written, has_spread = run->results.num_members - run->results.num_failed > 1;
+  if (run->problem->num_coordinates < 2 || !run->outputs.num_quantities) return RPINN_OK;
+  snprintf(path, sizeof path, "%s/fields.vti", run->folder.path);
+  return rpinn_vti_file_write(context, path, run->posteriors[0], run->results.mean,
+                              has_spread ? run->results.deviation : NULL, &written);
+}
+
 static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
@@ -313,6 +325,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
                                           : "");
   if (run->interrupted) return RPINN_OK;
   RPINN_TRY(rpinn_run_make_results(context, run));
+  RPINN_TRY(write_image(context, run));
   return rpinn_run_write_summary(context, run);
 }
 

@@ -9,6 +9,7 @@
 #include "posterior.h"
 #include "rpinn/run.h"
 #include "run_folder.h"
+#include "run_weights.h"
 
 typedef enum RpinnMethod { RPINN_METHOD_MAP, RPINN_METHOD_RPINN, RPINN_METHOD_ENSEMBLE } RpinnMethod;
 
@@ -24,6 +25,24 @@ typedef enum RpinnMemberStatistic {
   RPINN_NUM_MEMBER_STATISTICS
 } RpinnMemberStatistic;
 
+/* Scores of one quantity, or of one held-out term, against what is known of it; NaN where that says nothing.
+ */
+typedef struct RpinnScore {
+  const char *name;
+  size_t first, count;     /* within the outputs */
+  const double *reference; /* [count], or NULL */
+  double rl2, linf, mean_std, lpp, lpp_table, coverage, interval_coverage, crps;
+} RpinnScore;
+
+/* How the loss of one member fell. */
+typedef struct RpinnLossTrace {
+  uint64_t member;
+  size_t count;
+  double *points; /* [count] pairs (iteration, loss) */
+} RpinnLossTrace;
+
+enum { RPINN_MAX_LOSS_TRACES = 50 };
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
   uint64_t num_members, num_failed, num_converged, num_retried;
@@ -33,8 +52,10 @@ typedef struct RpinnRunResults {
   RpinnKeptDraws *kept;        /* outputs of kept draws */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
   size_t keep_every;
-  double *first_trace; /* of member 0: pairs (iteration, loss) */
-  size_t num_first_trace;
+  size_t num_traces; /* of members that did not fail, evenly chosen, the first of them included */
+  RpinnLossTrace traces[RPINN_MAX_LOSS_TRACES];
+  RpinnScore *scores; /* [quantities, then held-out terms], made with the summary */
+  RpinnRunWeights weights;
 } RpinnRunResults;
 
 struct RpinnRun {
@@ -63,6 +84,9 @@ uint64_t rpinn_problem_num_members(const RpinnProblem *problem);
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
 const char *rpinn_run_precision_name(const RpinnRun *run);
 
+/* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
+RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
+                                   uint64_t converged);
 /* The pass over the members in the store, in member order: outputs, moments, files. */
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run);
 void rpinn_run_free_results(RpinnRunResults *results);

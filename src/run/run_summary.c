@@ -8,15 +8,7 @@
 #include "rpinn/version.h"
 #include "run_state.h"
 
-/* Scores of one quantity, or of one held-out term, against what is known of it. */
-typedef struct Score {
-  const char *name;
-  size_t first, count;     /* within the outputs */
-  const double *reference; /* [count], or NULL */
-  double rl2, linf, mean_std, lpp, lpp_table, coverage, interval_coverage, crps;
-} Score;
-
-static RpinnStatus score_outputs(const RpinnRun *run, Score *score) {
+static RpinnStatus score_outputs(const RpinnRun *run, RpinnScore *score) {
   const RpinnRunResults *results = &run->results;
   const double *mean = results->mean + score->first, *deviation = results->deviation + score->first;
   const double *reference = score->reference;
@@ -39,7 +31,7 @@ static RpinnStatus score_outputs(const RpinnRun *run, Score *score) {
 typedef struct Summary {
   RpinnRun *run;
   size_t num_quantities, num_tests;
-  Score *scores;             /* quantities, then held-out terms */
+  const RpinnScore *scores;  /* quantities, then held-out terms */
   double *statistic_medians; /* [statistics and loss parts] */
   size_t num_statistics;
 } Summary;
@@ -51,30 +43,31 @@ static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *s
   *summary =
       (Summary){.run = run, .num_quantities = outputs->num_quantities, .num_tests = outputs->num_tests};
   summary->num_statistics = RPINN_NUM_MEMBER_STATISTICS + posterior->model.num_terms + 1;
-  summary->scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof(Score));
+  RpinnScore *scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof *scores);
+  summary->scores = run->results.scores = scores;
   summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
-  if (!summary->scores || !summary->statistic_medians) return rpinn_fail_memory(context);
+  if (!scores || !summary->statistic_medians) return rpinn_fail_memory(context);
   for (size_t q = 0; q < outputs->num_quantities; q++)
-    summary->scores[q] = (Score){.name = run->problem->predicted[q].name,
-                                 .first = q * outputs->num_points,
-                                 .count = outputs->num_points,
-                                 .reference = posterior->data->predicted_truth[q]};
+    scores[q] = (RpinnScore){.name = run->problem->predicted[q].name,
+                             .first = q * outputs->num_points,
+                             .count = outputs->num_points,
+                             .reference = posterior->data->predicted_truth[q]};
   for (size_t k = 0; k < outputs->num_tests; k++) {
     const RpinnTermData *data = &posterior->data->terms[outputs->test_terms[k]];
-    summary->scores[outputs->num_quantities + k] =
-        (Score){.name = run->problem->terms[outputs->test_terms[k]].name,
-                .first = outputs->test_starts[k],
-                .count = data->points.count,
-                .reference = data->missing ? NULL : data->values};
+    scores[outputs->num_quantities + k] =
+        (RpinnScore){.name = run->problem->terms[outputs->test_terms[k]].name,
+                     .first = outputs->test_starts[k],
+                     .count = data->points.count,
+                     .reference = data->missing ? NULL : data->values};
   }
   for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
-    RPINN_TRY(score_outputs(run, &summary->scores[k]));
+    RPINN_TRY(score_outputs(run, &scores[k]));
   return rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, summary->statistic_medians);
 }
 
 /* ---- JSON ---- */
 
-static void json_score(RpinnJson *json, const Score *score) {
+static void json_score(RpinnJson *json, const RpinnScore *score) {
   rpinn_json_open(json, score->name, '{');
   rpinn_json_number(json, "rl2", score->rl2);
   rpinn_json_number(json, "linf", score->linf);
@@ -87,21 +80,10 @@ static void json_score(RpinnJson *json, const Score *score) {
   rpinn_json_close(json, '}');
 }
 
-static void json_sigmas(const RpinnRun *run, RpinnJson *json) {
-  const RpinnPosterior *posterior = run->posteriors[0];
-  rpinn_json_open(json, "sigmas", '{');
-  rpinn_json_open(json, "terms", '{');
-  for (size_t t = 0; t < posterior->model.num_terms; t++)
-    rpinn_json_number(json, rpinn_posterior_term_name(posterior, t),
-                      rpinn_posterior_term_sigma(posterior, t));
-  rpinn_json_close(json, '}');
-  rpinn_json_number(json, "prior", posterior->sigmas.prior);
-  rpinn_json_close(json, '}');
-}
-
 static void json_members(const Summary *summary, RpinnJson *json) {
   const RpinnRun *run = summary->run;
   const RpinnRunResults *results = &run->results;
+  const RpinnLossTrace *first_trace = &results->traces[0];
   const RpinnPosterior *posterior = run->posteriors[0];
   const double *medians = summary->statistic_medians, *parts = medians + RPINN_NUM_MEMBER_STATISTICS;
   rpinn_json_open(json, "members", '{');
@@ -125,10 +107,10 @@ static void json_members(const Summary *summary, RpinnJson *json) {
       rpinn_json_number(json, rpinn_stop_name((RpinnStop)stop), (double)results->stops[stop]);
   rpinn_json_close(json, '}');
   rpinn_json_open(json, "first_trace", '[');
-  for (size_t k = 0; k < results->num_first_trace; k++) {
+  for (size_t k = 0; results->num_traces && k < first_trace->count; k++) {
     rpinn_json_open(json, NULL, '[');
-    rpinn_json_number(json, NULL, results->first_trace[2 * k]);
-    rpinn_json_number(json, NULL, results->first_trace[2 * k + 1]);
+    rpinn_json_number(json, NULL, first_trace->points[2 * k]);
+    rpinn_json_number(json, NULL, first_trace->points[2 * k + 1]);
     rpinn_json_close(json, ']');
   }
   rpinn_json_close(json, ']');
@@ -147,6 +129,21 @@ static void json_unknowns(const RpinnRun *run, RpinnJson *json) {
     rpinn_json_number(json, "q975", run->results.high[at]);
     rpinn_json_close(json, '}');
   }
+  rpinn_json_close(json, '}');
+}
+
+static void json_weights(const RpinnRun *run, RpinnJson *json) {
+  const RpinnRunWeights *weights = &run->results.weights;
+  rpinn_json_open(json, "weights", '{');
+  rpinn_json_boolean(json, "apply", weights->apply);
+  if (weights->reason) rpinn_json_text(json, "reason", weights->reason);
+  rpinn_json_boolean(json, "constant", weights->smoothing.constant);
+  rpinn_json_number(json, "pareto_k", weights->smoothing.k);
+  rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
+  rpinn_json_boolean(json, "correction_asked",
+                     run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0);
+  rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
+  rpinn_json_number(json, "acceptance", weights->acceptance);
   rpinn_json_close(json, '}');
 }
 
@@ -175,7 +172,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_number(&json, "threads", (double)run->num_threads);
   rpinn_json_text(&json, "version", rpinn_version());
   rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
-  json_sigmas(run, &json);
+  rpinn_posterior_json_sigmas(run->posteriors[0], &json);
   rpinn_json_open(&json, "quantities", '{');
   for (size_t q = 0; q < summary->num_quantities; q++) json_score(&json, &summary->scores[q]);
   rpinn_json_close(&json, '}');
@@ -185,6 +182,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_close(&json, '}');
   json_unknowns(run, &json);
   json_members(summary, &json);
+  json_weights(run, &json);
   json_chains(&json);
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
@@ -221,7 +219,7 @@ static void csv_number(RpinnText *csv, double value, bool last) {
 static void make_scores_csv(const Summary *summary, RpinnText *csv) {
   rpinn_text_append(csv, "name,role,rl2,linf,mean_std,lpp,lpp_table,coverage,interval_coverage,crps\n");
   for (size_t k = 0; k < summary->num_quantities + summary->num_tests; k++) {
-    const Score *score = &summary->scores[k];
+    const RpinnScore *score = &summary->scores[k];
     rpinn_text_append(csv, "%s,%s,", score->name, k < summary->num_quantities ? "quantity" : "test");
     const double values[] = {score->rl2,       score->linf,     score->mean_std,          score->lpp,
                              score->lpp_table, score->coverage, score->interval_coverage, score->crps};
@@ -273,7 +271,6 @@ RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
     rpinn_text_free(&csv);
   }
   if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.json", &run->json);
-  free(summary.scores);
   free(summary.statistic_medians);
   return status;
 }

@@ -20,6 +20,8 @@ static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, con
     rpinn_posterior_start_zero(target->posterior, theta);
   else if (!strcmp(target->start, "prior"))
     rpinn_posterior_start_prior(target->posterior, offsets, theta);
+  else if (target->map)
+    memcpy(theta, target->map, target->posterior->model.num_parameters * sizeof *theta);
   else
     rpinn_posterior_start_glorot(target->posterior, stream_member(member, attempt), theta);
   return RPINN_OK;
@@ -44,15 +46,47 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
 }
 
 static RpinnStatus check_start(RpinnContext *context, const RpinnRun *run, const char *start) {
-  bool known = !strcmp(start, "glorot") || !strcmp(start, "zero") ||
-               (!strcmp(start, "prior") && run->method == RPINN_METHOD_RPINN);
-  if (known) return RPINN_OK;
-  if (!strcmp(start, "prior"))
+  bool is_prior = !strcmp(start, "prior"), is_map = !strcmp(start, "map");
+  if (is_prior && run->method != RPINN_METHOD_RPINN)
     return rpinn_fail(
         context, RPINN_ERROR_INPUT,
-        "start prior is the drawn prior mean, which only method rpinn has; expected glorot or zero");
+        "start prior is the drawn prior mean, which only method rpinn has; expected glorot, map or zero");
+  if (is_map && run->method == RPINN_METHOD_MAP)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "method map cannot start from its own result; expected glorot or zero");
+  if (is_prior || is_map || !strcmp(start, "glorot") || !strcmp(start, "zero")) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
-                    "start '%s' is not in this version; expected glorot, prior or zero", start);
+                    "start '%s' is not in this version; expected glorot, prior, map or zero", start);
+}
+
+/* The minimiser of the energy without offsets, from member 0's Glorot start: made anew in every session, and
+ * the same in each. */
+static RpinnStatus find_map(RpinnContext *context, const RpinnMemberTarget *target, RpinnRunTarget *own,
+                            double *map) {
+  RpinnMemberTarget plain = *target;
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(own->posterior->problem);
+  RpinnMember *member;
+  RpinnMemberOutcome outcome = {0};
+  plain.draw_offsets = NULL;
+  RPINN_TRY(rpinn_member_create(context, &plain, &options, 0, &member));
+  RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
+  while (status == RPINN_OK && !outcome.finished)
+    status = rpinn_member_advance(context, member, 1000, &outcome);
+  if (status == RPINN_OK && outcome.failed)
+    status = rpinn_fail(context, RPINN_ERROR_NUMERIC, "the MAP estimate to start from is not finite");
+  if (status == RPINN_OK) memcpy(map, outcome.theta, target->num_parameters * sizeof *map);
+  rpinn_member_destroy(member);
+  return status;
+}
+
+static RpinnStatus start_from_map(RpinnContext *context, const RpinnRun *run,
+                                  const RpinnMemberTarget *targets) {
+  RpinnRunTarget *first = targets[0].data;
+  double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
+  if (!map) return rpinn_fail_memory(context);
+  RPINN_TRY(find_map(context, &targets[0], first, map));
+  for (size_t i = 0; i < run->num_threads; i++) ((RpinnRunTarget *)targets[i].data)->map = map;
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
@@ -81,7 +115,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .num_parts = posterior->model.num_terms + 1,
                             .loss_parts = loss_parts};
   }
-  return RPINN_OK;
+  return strcmp(start, "map") == 0 ? start_from_map(context, run, *targets) : RPINN_OK;
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {

@@ -11,6 +11,7 @@ typedef struct RpinnRunTarget {
   RpinnLeastSquares squares;
   double *gradient; /* [N] */
   const char *start;
+  const double *map; /* [N] where start: map begins; NULL for other starts */
 } RpinnRunTarget;
 
 /* targets [num_threads] and what they point to, in the posteriors' arenas. */

@@ -37,7 +37,7 @@ typedef struct Bootstrap {
 
 static void find_centre(Bootstrap *bootstrap) {
   for (size_t i = 0; i < bootstrap->num_draws; i++)
-    rpinn_moments_add(bootstrap->draws, rpinn_kept_draws_at(bootstrap->kept, i) + bootstrap->first);
+    rpinn_moments_add(bootstrap->draws, rpinn_kept_draws_get(bootstrap->kept, i) + bootstrap->first);
   rpinn_moments_get(bootstrap->draws, bootstrap->centre, NULL);
 }
 
@@ -52,7 +52,7 @@ static void resample(Bootstrap *bootstrap, size_t number) {
   memset(sum, 0, num_values * sizeof *sum);
   memset(squares, 0, num_values * sizeof *squares);
   for (size_t i = 0; i < bootstrap->num_draws; i++) {
-    const double *values = rpinn_kept_draws_at(bootstrap->kept, i) + bootstrap->first;
+    const double *values = rpinn_kept_draws_get(bootstrap->kept, i) + bootstrap->first;
     double weight = bootstrap->weights[i];
     for (size_t p = 0; weight > 0 && p < num_values; p++) {
       double difference = values[p] - bootstrap->centre[p];

@@ -65,6 +65,17 @@ run 0 check -- poisson-linear
 run 0 list
 has "$out" "darcy"
 
+# A run ends by naming its report; one whose report cannot be written shows its results all the same.
+run 0 run poisson-linear --samples 2 --iterations 5 --out "$work/run"
+if [[ ${out##*$'\n'} != "$work/run/report.html" ]]; then complain "the last line is not the report: $out"; fi
+if [[ $(tail -n 1 "$work/run/report.html") != "</html>" ]]; then complain "the report is not whole"; fi
+rm "$work/run/report.html"
+mkdir -p "$work/run/report.html/in-the-way"
+run 1 run poisson-linear --samples 2 --iterations 5 --out "$work/run" --resume
+has "$out" "rl2"
+has "$err" "report.html"
+rm -r "$work/run"
+
 # JSON
 if python3 -c pass 2> /dev/null; then
   for problem in poisson-linear poisson-nonlinear; do

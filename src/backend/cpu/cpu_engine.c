@@ -13,6 +13,8 @@
 #include "cpu_work.h"
 #include "denormals.h"
 
+enum { PIECE = 512 }; /* columns of J at a time, in products with it */
+
 typedef struct CpuEngine {
   RpinnBackend base;
   const RpinnPointwise *kernels;
@@ -25,7 +27,13 @@ typedef struct CpuEngine {
   Real *weights;                   /* [max_points] dE/dR of a segment */
   double *unknown_sums;            /* [num_unknowns] */
   double *term_sums;               /* [num_terms] sums of squares */
-  Real *jacobian, *square;         /* [M][N] and [M][M], made on first use */
+  double *rows;                    /* [M], of the Jacobian */
+  Real *partial;                   /* [M], of J v */
+  /* ---- made on first use ---- */
+  bool has_jacobian;
+  Real *jacobian, *jacobian_theta; /* [M][N] and the point it belongs to */
+  Real *block_rows;                /* [rows of the largest block][N] */
+  Real *square, *columns;          /* [M][M], [M][PIECE] */
   Real *unknown_slopes;            /* [num_unknowns][max_points] */
   Real **row_jacobians;            /* [segments of a block] */
 } CpuEngine;
@@ -67,8 +75,13 @@ static void destroy(RpinnBackend *backend) {
                    engine->weights,
                    engine->unknown_sums,
                    engine->term_sums,
+                   engine->rows,
+                   engine->partial,
                    engine->jacobian,
+                   engine->jacobian_theta,
+                   engine->block_rows,
                    engine->square,
+                   engine->columns,
                    engine->unknown_slopes,
                    engine->row_jacobians};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
@@ -96,11 +109,14 @@ static bool allocate(CpuEngine *engine) {
   engine->weights = reals(points);
   engine->unknown_sums = calloc(model->num_unknowns + 1, sizeof(double));
   engine->term_sums = calloc(model->num_terms + 1, sizeof(double));
+  engine->rows = calloc(model->num_rows + 1, sizeof(double));
+  engine->partial = reals(model->num_rows);
   engine->unknown_slopes = reals(model->num_unknowns * points);
   engine->row_jacobians = calloc(engine->work->num_segments + 1, sizeof *engine->row_jacobians);
   return engine->outputs && engine->bars && engine->theta && engine->gradient && engine->m && engine->v &&
          engine->prior_scale && engine->prior_shift && engine->weights && engine->unknown_sums &&
-         engine->term_sums && engine->unknown_slopes && engine->row_jacobians;
+         engine->term_sums && engine->rows && engine->partial && engine->unknown_slopes &&
+         engine->row_jacobians;
 }
 
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, const RpinnEnergyModel *model,
@@ -348,11 +364,25 @@ static bool residual_rows(CpuEngine *engine, const RpinnSegment *segment, const 
   return false;
 }
 
-/* One block of J: rows of its segments, each a vector like theta, from first_row on. */
+/* Zero the columns of the fields that a segment does not use: nothing else writes them. */
+static void clear_unused_fields(const CpuEngine *engine, const RpinnBlock *block, size_t s, Real *jacobian,
+                                size_t num_points) {
+  const RpinnEnergyModel *model = engine->base.model;
+  for (size_t f = 0; f < model->num_fields; f++) {
+    const RpinnNetwork *network = &model->networks[f];
+    if (block->runs[f][s].num_points) continue;
+    for (size_t p = 0; p < num_points; p++)
+      memset(jacobian + p * model->num_parameters + network->parameter_start, 0,
+             network->num_trainable * sizeof(Real));
+  }
+}
+
+/* The rows of J of one block, each a vector like theta; its fields went forward. jacobian: the first of them.
+ * rows [M]. */
 static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jacobian, double *rows) {
   const RpinnEnergyModel *model = engine->base.model;
   const RpinnCpuWork *work = engine->work;
-  size_t N = model->num_parameters;
+  size_t N = model->num_parameters, first_row = work->segments[block->first_segment].first_result;
   clear_bars(engine, engine->passes, block);
   for (size_t s = 0; s < block->num_segments; s++) {
     const RpinnSegment *segment = &work->segments[block->first_segment + s];
@@ -364,28 +394,65 @@ static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jac
     RPINN_REAL_NAME(rpinn_program_pass_reverse)
     ((RpinnProgramPass *)&segment->program, engine->weights, NULL, engine->unknown_slopes);
     RPINN_REAL_NAME(rpinn_cpu_work_scatter)(work, block, block->first_segment + s, engine->bars);
-    engine->row_jacobians[s] = jacobian + segment->first_result * N;
+    Real *own = engine->row_jacobians[s] = jacobian + (segment->first_result - first_row) * N;
+    clear_unused_fields(engine, block, s, own, count);
     for (size_t p = 0; p < count; p++)
       for (size_t k = 0; k < model->num_unknowns; k++)
-        engine->row_jacobians[s][p * N + model->unknown_start + k] = engine->unknown_slopes[k * count + p];
+        own[p * N + model->unknown_start + k] = engine->unknown_slopes[k * count + p];
   }
   for (size_t f = 0; f < model->num_fields; f++)
     if (block->num_rows[f]) RPINN_REAL_NAME(rpinn_field_pass_jacobian)
   (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], engine->row_jacobians, N);
 }
 
-/* engine->jacobian [M][N] and rows [M] at theta. */
-static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta, double *rows) {
+/* Rows of J of a block: consecutive, and the next block goes on after them. */
+static size_t rows_of_block(const RpinnCpuWork *work, const RpinnBlock *block) {
+  const RpinnSegment *first = &work->segments[block->first_segment], *last = first + block->num_segments - 1;
+  return last->first_result + last->num_points - first->first_result;
+}
+
+/* engine->jacobian [M][N] and engine->rows [M] at theta. The last point is kept: what asks for J J^T at a
+ * point mostly asks for J v there as well. */
+static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
   const RpinnEnergyModel *model = engine->base.model;
+  const RpinnCpuWork *work = engine->work;
   size_t M = model->num_rows, N = model->num_parameters;
   if (!engine->jacobian) engine->jacobian = reals(M * N);
-  if (!engine->jacobian) return RPINN_ERROR_MEMORY;
-  /* Entries of fields that a term does not use stay zero from the start: they are never written. */
+  if (!engine->jacobian_theta) engine->jacobian_theta = reals(N);
+  if (!engine->jacobian || !engine->jacobian_theta) return RPINN_ERROR_MEMORY;
+  to_real(N, theta, engine->theta);
+  if (engine->has_jacobian && !memcmp(engine->theta, engine->jacobian_theta, N * sizeof(Real)))
+    return RPINN_OK;
+  set_passes(engine, engine->passes, engine->theta);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    forward_fields(engine, engine->passes, block);
+    block_jacobian(engine, block, engine->jacobian + work->segments[block->first_segment].first_result * N,
+                   engine->rows);
+  }
+  memcpy(engine->jacobian_theta, engine->theta, N * sizeof(Real));
+  engine->has_jacobian = true;
+  return RPINN_OK;
+}
+
+/* J for the caller: straight to him where he has the same precision, otherwise block by block, so that the
+ * conversion finds the rows in the cache. */
+static RpinnStatus export_jacobian(CpuEngine *engine, const double *theta, double *rows, double *jacobian) {
+  const RpinnCpuWork *work = engine->work;
+  const bool direct = sizeof(Real) == sizeof(double);
+  size_t N = engine->base.model->num_parameters, most = 0;
+  for (size_t b = 0; b < work->num_blocks; b++)
+    if (rows_of_block(work, &work->blocks[b]) > most) most = rows_of_block(work, &work->blocks[b]);
+  if (!direct && !engine->block_rows) engine->block_rows = reals(most * N);
+  if (!direct && !engine->block_rows) return RPINN_ERROR_MEMORY;
   to_real(N, theta, engine->theta);
   set_passes(engine, engine->passes, engine->theta);
-  for (size_t b = 0; b < engine->work->num_blocks; b++) {
-    forward_fields(engine, engine->passes, &engine->work->blocks[b]);
-    block_jacobian(engine, &engine->work->blocks[b], engine->jacobian, rows);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    double *target = jacobian + work->segments[block->first_segment].first_result * N;
+    forward_fields(engine, engine->passes, block);
+    block_jacobian(engine, block, direct ? (Real *)(void *)target : engine->block_rows, rows);
+    if (!direct) to_double(rows_of_block(work, block) * N, engine->block_rows, target);
   }
   return RPINN_OK;
 }
@@ -398,21 +465,23 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
     sweep(engine, engine->theta, residual_rows, rows, NULL);
     return RPINN_OK;
   }
-  RPINN_TRY(dense_jacobian(engine, theta, rows));
-  to_double(model->num_rows * model->num_parameters, engine->jacobian, jacobian);
-  return RPINN_OK;
+  return export_jacobian(engine, theta, rows, jacobian);
 }
 
+/* A piece of the columns at a time, so that sums over many columns are in double. */
 static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, const double *direction,
                                   double *product) {
   CpuEngine *engine = (CpuEngine *)backend;
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
-  RPINN_TRY(dense_jacobian(engine, theta, product)); /* the rows are overwritten */
-  for (size_t i = 0; i < M; i++) {
-    const Real *row = engine->jacobian + i * N;
-    double sum = 0;
-    for (size_t j = 0; j < N; j++) sum += (double)row[j] * direction[j];
-    product[i] = sum;
+  RPINN_TRY(dense_jacobian(engine, theta));
+  to_real(N, direction, engine->gradient);
+  for (size_t i = 0; i < M; i++) product[i] = 0;
+  for (size_t first = 0; first < N; first += PIECE) {
+    size_t count = N - first < PIECE ? N - first : PIECE;
+    RPINN_BLAS(gemv)
+    (CblasRowMajor, CblasNoTrans, (int)M, (int)count, 1, engine->jacobian + first, (int)N,
+     engine->gradient + first, 1, 0, engine->partial, 1);
+    for (size_t i = 0; i < M; i++) product[i] += (double)engine->partial[i];
   }
   return RPINN_OK;
 }
@@ -436,23 +505,52 @@ static RpinnStatus transposed_times(RpinnBackend *backend, const double *theta, 
   return RPINN_OK;
 }
 
-/* gram = J diag(scale) J^T: the rows of J times sqrt(scale), then one symmetric product. */
+/* square = J diag(scale) J^T, lower triangle, with columns of J times sqrt(scale) packed piece by piece: J
+ * stays as it is, for J v at the same point. */
+static void scaled_gram(CpuEngine *engine, const double *scale) {
+  size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
+  Real root[PIECE];
+  for (size_t first = 0; first < N; first += PIECE) {
+    size_t count = N - first < PIECE ? N - first : PIECE;
+    for (size_t j = 0; j < count; j++) root[j] = (Real)sqrt(scale[first + j]);
+    for (size_t i = 0; i < M; i++)
+      for (size_t j = 0; j < count; j++)
+        engine->columns[i * count + j] = root[j] * engine->jacobian[i * N + first + j];
+    RPINN_BLAS(syrk)
+    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)count, 1, engine->columns, (int)count,
+     first ? 1 : 0, engine->square, (int)M);
+  }
+}
+
+/* The common factor of all columns, or NAN when they have no such thing. */
+static double uniform_scale(size_t N, const double *scale) {
+  for (size_t j = 1; scale && j < N; j++)
+    if (scale[j] != scale[0]) return (double)NAN;
+  return scale ? scale[0] : 1;
+}
+
+/* gram = J diag(scale) J^T: one symmetric product, times the scale where all columns share one. */
 static RpinnStatus gram(RpinnBackend *backend, const double *theta, const double *scale, double *rows,
                         double *product) {
   CpuEngine *engine = (CpuEngine *)backend;
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
-  RPINN_TRY(dense_jacobian(engine, theta, rows));
+  double factor = uniform_scale(N, scale);
+  RPINN_TRY(dense_jacobian(engine, theta));
   if (!engine->square) engine->square = reals(M * M);
-  if (!engine->square) return RPINN_ERROR_MEMORY;
-  for (size_t j = 0; scale && j < N; j++) engine->gradient[j] = (Real)sqrt(scale[j]);
-  for (size_t i = 0; scale && i < M; i++)
-    for (size_t j = 0; j < N; j++) engine->jacobian[i * N + j] *= engine->gradient[j];
-  RPINN_BLAS(syrk)
-  (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)N, 1, engine->jacobian, (int)N, 0, engine->square,
-   (int)M);
+  if (isnan(factor) && !engine->columns) engine->columns = reals(M * PIECE);
+  if (!engine->square || (isnan(factor) && !engine->columns)) return RPINN_ERROR_MEMORY;
+  memcpy(rows, engine->rows, M * sizeof *rows);
+  if (isnan(factor)) {
+    scaled_gram(engine, scale);
+    factor = 1;
+  } else {
+    RPINN_BLAS(syrk)
+    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)N, 1, engine->jacobian, (int)N, 0, engine->square,
+     (int)M);
+  }
   for (size_t i = 0; i < M; i++)
     for (size_t k = 0; k <= i; k++)
-      product[i * M + k] = product[k * M + i] = (double)engine->square[i * M + k];
+      product[i * M + k] = product[k * M + i] = factor * (double)engine->square[i * M + k];
   return RPINN_OK;
 }
 

@@ -344,17 +344,14 @@ void RPINN_REAL_NAME(rpinn_field_pass_finish)(RpinnFieldPass *pass, Real *gradie
 /* ---- point by point ---- */
 
 /* jacobian [p] of a layer: W[o][i] = sum_c zbar_c[p][o] a_c[p][i], b[o] = zbar_0[p][o] */
-static void jacobian_of_layer(const RpinnFieldRun *run, size_t num_out, size_t num_in, const Real *bars,
-                              const Real *a, Real *jacobian, size_t stride) {
+static void jacobian_of_layer(const RpinnPointwise *kernels, const RpinnFieldRun *run, size_t num_out,
+                              size_t num_in, const Real *bars, const Real *a, Real *jacobian, size_t stride) {
   for (size_t p = 0; p < run->num_points; p++) {
-    Real *W = jacobian + p * stride, *b = W + num_out * num_in;
-    for (size_t c = 0; c < run->shape->num_channels; c++) {
-      size_t row = run->first_row + c * run->num_points + p;
-      const Real *bar = bars + row * num_out, *in = a + row * num_in;
-      for (size_t o = 0; o < num_out; o++)
-        for (size_t i = 0; i < num_in; i++) W[o * num_in + i] = (c ? W[o * num_in + i] : 0) + bar[o] * in[i];
-    }
-    memcpy(b, bars + (run->first_row + p) * num_out, num_out * sizeof *b);
+    Real *W = jacobian + p * stride;
+    const Real *bar = bars + (run->first_row + p) * num_out, *in = a + (run->first_row + p) * num_in;
+    kernels->outer_sum(run->shape->num_channels, num_out, num_in, bar, run->num_points * num_out, in,
+                       run->num_points * num_in, W);
+    memcpy(W + num_out * num_in, bar, num_out * sizeof *bar);
   }
 }
 
@@ -398,7 +395,7 @@ void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const Rpin
   const Real *output_weights = weights_of(pass, pass->num_hidden);
   for (size_t r = 0; r < num_runs; r++) { /* the output layer is a layer of one unit */
     if (!runs[r].num_points) continue;
-    jacobian_of_layer(&runs[r], 1, last->num_out, pass->output_bars, last->a,
+    jacobian_of_layer(pass->kernels, &runs[r], 1, last->num_out, pass->output_bars, last->a,
                       gradient_of(pass, jacobians[r], pass->num_hidden), stride);
   }
   if (pass->network->output_only) return;
@@ -415,8 +412,8 @@ void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const Rpin
       reverse_hidden(pass, &runs[r], l); /* its bias sums are not used here */
       Real *jacobian = gradient_of(pass, jacobians[r], l);
       if (l)
-        jacobian_of_layer(&runs[r], layer->num_out, layer->num_in, pass->bars, pass->layers[l - 1].a,
-                          jacobian, stride);
+        jacobian_of_layer(pass->kernels, &runs[r], layer->num_out, layer->num_in, pass->bars,
+                          pass->layers[l - 1].a, jacobian, stride);
       else
         jacobian_of_input(&runs[r], layer->num_out, layer->num_in, pass->bars, jacobian, stride);
     }

@@ -421,6 +421,33 @@ static void output_reverse(size_t num_rows, size_t width, const Real *a, const R
                          width - u);
 }
 
+/* ---- Jacobian ---- */
+
+RPINN_INLINE void outer_sum_shape(size_t num_channels, size_t num_out, size_t num_in, const Real *bars,
+                                  size_t bar_step, const Real *inputs, size_t input_step, Real *W) {
+  for (size_t o = 0; o < num_out; o++, W += num_in)
+    for (size_t i = 0; i < num_in; i += LANES) {
+      size_t count = num_in - i < LANES ? num_in - i : LANES;
+      RealVector sum = vector_fill(bars[o]) * load_lanes(inputs + i, count);
+      for (size_t c = 1; c < num_channels; c++)
+        sum = vector_fma(vector_fill(bars[c * bar_step + o]), load_lanes(inputs + c * input_step + i, count),
+                         sum);
+      store_lanes(W + i, sum, count);
+    }
+}
+
+/* The usual numbers of channels as constants: their loops unroll. */
+static void outer_sum(size_t num_channels, size_t num_out, size_t num_in, const Real *bars, size_t bar_step,
+                      const Real *inputs, size_t input_step, Real *W) {
+  switch (num_channels) {
+  case 1: outer_sum_shape(1, num_out, num_in, bars, bar_step, inputs, input_step, W); break;
+  case 2: outer_sum_shape(2, num_out, num_in, bars, bar_step, inputs, input_step, W); break;
+  case 3: outer_sum_shape(3, num_out, num_in, bars, bar_step, inputs, input_step, W); break;
+  case 4: outer_sum_shape(4, num_out, num_in, bars, bar_step, inputs, input_step, W); break;
+  default: outer_sum_shape(num_channels, num_out, num_in, bars, bar_step, inputs, input_step, W); break;
+  }
+}
+
 /* ---- Adam ---- */
 
 RPINN_INLINE void adam_vector(const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
@@ -477,6 +504,7 @@ const RpinnPointwise RPINN_POINTWISE_TABLE = {.activation_evaluate = activation_
                                               .input_reverse = input_reverse,
                                               .output_forward = output_forward,
                                               .output_reverse = output_reverse,
+                                              .outer_sum = outer_sum,
                                               .adam_update = adam_update,
                                               .tile_fill = tile_fill,
                                               .tile_fold = tile_fold};

@@ -87,6 +87,11 @@ typedef struct RpinnPointwise {
   void (*output_reverse)(size_t num_rows, size_t width, const Real *a, const Real *weights,
                          const Real *output_bars, Real *bars, Real *weight_sums);
 
+  /* One point's row of the Jacobian: W[o][i] = sum_c bars[c bar_step + o] inputs[c input_step + i], with
+   * num_channels > 0. */
+  void (*outer_sum)(size_t num_channels, size_t num_out, size_t num_in, const Real *bars, size_t bar_step,
+                    const Real *inputs, size_t input_step, Real *W);
+
   /* With the gradient g = gradient + prior_scale theta - prior_shift:
    *   m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;
    *   theta -= rate m / (root_scale sqrt(v) + epsilon). */

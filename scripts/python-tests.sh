@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Open our files with the Python packages that people use: scripts/python-tests.sh BUILD_DIRECTORY.
+#
+# Virtual environments in build-python, made once: ArviZ before 1, ArviZ from 1 on where the Python is new enough
+# (RPINN_PYTHON names another one than python3), and VTK where there is a package for this machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+programs=$1/tests
+python=${RPINN_PYTHON:-python3}
+samples=build-python/samples
+mkdir -p "$samples"
+
+# environment NAME PACKAGE...: makes build-python/NAME; a finished one is kept.
+environment() {
+  local folder=build-python/$1
+  shift
+  if [[ -e $folder/complete ]]; then return; fi
+  echo "== python: install $*"
+  rm -rf "$folder"
+  "$python" -m venv "$folder"
+  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" || return 1
+  touch "$folder/complete"
+}
+
+"$programs/test_posterior_file" "$samples"
+readers=(xarray netCDF4 h5netcdf h5py)
+environment arviz-0 'arviz<1' "${readers[@]}"
+build-python/arviz-0/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
+if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+  environment arviz-1 'arviz>=1' "${readers[@]}"
+  build-python/arviz-1/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
+else
+  echo "python: skipped ArviZ 1, which needs Python 3.12; RPINN_PYTHON may name one"
+fi
+
+"$programs/test_vti_file" "$samples"
+if environment vtk vtk numpy; then
+  build-python/vtk/bin/python tests/python/check_vti_file.py "$samples"
+else
+  echo "python: skipped VTK, which could not be installed"
+fi

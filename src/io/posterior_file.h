@@ -1,0 +1,56 @@
+/* posterior.nc: the draws and all that belongs to them as one NetCDF-4 file, in the groups of ArviZ.
+ *
+ *   posterior                  <field>_parameters (chain, draw, <field>_parameter); each unknown (chain, draw)
+ *   unconstrained_posterior    unknowns with a transform, before it
+ *   sample_stats               member, and the statistics of the method (chain, draw)
+ *   log_likelihood             each fitted term (chain, draw, <term>_point)
+ *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
+ *   predictions_constant_data  where they are, and <quantity>_truth where it is known
+ *   observed_data              each fitted term (<term>_point)
+ *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma, prior_sigma
+ *
+ * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the
+ * dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing underscore.
+ * Parameters of networks are kept in the precision that the backend computes in; everything else is double.
+ *
+ * Equal draws give equal bytes: nothing here depends on the time, and a caller keeps times out of the statistics. The
+ * draws pass through; memory does not grow with their number. Written beside its place and renamed into it at the end.
+ * NetCDF serves one thread of a process at a time. */
+#ifndef RPINN_IO_POSTERIOR_FILE_H
+#define RPINN_IO_POSTERIOR_FILE_H
+
+#include "posterior.h"
+
+typedef struct RpinnPosteriorFileOptions {
+  const char *method;
+  size_t num_chains, num_draws; /* of each chain; all must come */
+  size_t num_statistics;
+  const char *const *statistic_names;
+  const bool *statistic_is_boolean; /* [num_statistics], or NULL: none is */
+  size_t keep_every; /* predictions of draws 0, keep_every, 2 keep_every, … are kept; 0: of none */
+} RpinnPosteriorFileOptions;
+
+typedef struct RpinnPosteriorDraw {
+  uint64_t chain, draw;
+  uint64_t member;
+  const double *parameters;     /* [N] */
+  const double *statistics;     /* [num_statistics] */
+  const double *log_likelihood; /* [M] log p of each datum, term by term */
+  const double *predictions;    /* [num_predicted][num_points]; may be NULL when they are not kept */
+} RpinnPosteriorDraw;
+
+typedef struct RpinnPosteriorFile RpinnPosteriorFile;
+
+/* Starts path.part. The posterior must stay until the file is destroyed. */
+RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
+                                        const RpinnPosterior *posterior,
+                                        const RpinnPosteriorFileOptions *options, RpinnPosteriorFile **file);
+/* The next draw: chain by chain, draws in order from 0. */
+RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *file,
+                                     const RpinnPosteriorDraw *draw);
+/* Put the file into its place; an existing one is replaced. Destroy the handle afterwards. */
+RpinnStatus rpinn_posterior_file_finish(RpinnContext *context, RpinnPosteriorFile *file);
+/* Without finish, or after it failed: path.part is removed. Accepts NULL. */
+void rpinn_posterior_file_destroy(RpinnPosteriorFile *file);
+
+#endif

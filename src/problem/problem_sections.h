@@ -1,0 +1,31 @@
+/* The sections of a problem file, each read into the problem by one function. They are called in the order in
+ * which they need one another: see problem_load.c. node: the value of the section's key, or NULL where it may
+ * be absent. */
+#ifndef RPINN_PROBLEM_PROBLEM_SECTIONS_H
+#define RPINN_PROBLEM_PROBLEM_SECTIONS_H
+
+#include "problem_reader.h"
+
+/* problem_constants.c */
+RpinnStatus rpinn_section_constants(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_settings(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_presets(RpinnReader *reader, const RpinnYaml *node);
+/* Every preset must make sense, chosen or not. */
+RpinnStatus rpinn_section_check_presets(RpinnReader *reader);
+/* The preset and the overrides that were given from outside. */
+RpinnStatus rpinn_section_apply_options(RpinnReader *reader, const RpinnProblemOptions *options);
+RpinnStatus rpinn_section_resolve_constants(RpinnReader *reader);
+
+/* problem_fields.c */
+RpinnStatus rpinn_section_coordinates(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_fields(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_unknowns(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_quantities(RpinnReader *reader, const RpinnYaml *node);
+
+/* problem_terms.c */
+RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_terms(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_predict(RpinnReader *reader, const RpinnYaml *node);
+
+#endif

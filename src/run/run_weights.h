@@ -1,0 +1,21 @@
+/* Are the draws the posterior? Gauss-Newton log weights of converged rPINN members, their Pareto k and
+ * effective size, and the independence Metropolis step on them where it is asked for. */
+#ifndef RPINN_RUN_RUN_WEIGHTS_H
+#define RPINN_RUN_RUN_WEIGHTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pareto_smoothing.h"
+
+typedef struct RpinnRunWeights {
+  bool apply;         /* the weights were computed */
+  const char *reason; /* why not, in words; NULL where they were */
+  RpinnParetoSmoothing smoothing;
+  bool corrected;    /* the draws below are those of the Metropolis chain */
+  double acceptance; /* of the chain; NaN where it was not asked for */
+  uint32_t *times;   /* [draws] how often each draw is in the chain; NULL: once */
+} RpinnRunWeights;
+
+#endif

@@ -1,0 +1,529 @@
+/* posterior.nc, read back with NetCDF: groups, dimensions, numbers; equal draws give equal bytes; a failure
+ * leaves nothing behind. tests/python/check_posterior_file.py opens it with ArviZ and xarray. */
+#include "check.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <netcdf.h>
+
+#include "posterior_file.h"
+#include "problem_bench.h"
+#include "tensor_grid.h"
+
+enum { NUM_STATISTICS = 3, PATH_SIZE = 1024 };
+
+static const char *const statistic_names[NUM_STATISTICS] = {"loss", "converged", "draw"};
+static const bool statistic_is_boolean[NUM_STATISTICS] = {false, true, false};
+
+/* Two fields, an unknown of each kind, a table of names that collide with those of the file. */
+static const char one_dimension[] =
+    "name: line\n"
+    "coordinates: {x: [-1, 1]}\n"
+    "fields: {u: {network: [3]}, v: {network: [2, 2]}}\n"
+    "unknowns: {rate: {start: 2, transform: log}, draw: {start: 1}}\n"
+    "truth: {u: x^2}\n"
+    "terms:\n"
+    "  a: {expect: rate*u + draw*v, at: {grid: 4}, data: x, noise: 0.1}\n"
+    "  a_point: {expect: u, at: {points: [0, 1]}, data: 1, noise: 0.2}\n"
+    "  chain: {expect: v, at: {points: [0.5]}, data: 2, noise: 0.3}\n"
+    "  held: {expect: v, at: {points: [0.25]}, data: 2, noise: 0.3, role: test}\n"
+    "prior: {reference_term: a}\n"
+    "predict: {points: [0.5, -1, 1], quantities: [u, v]}\n";
+
+/* Predictions on a grid of x by y, or at scattered points. */
+static const char two_dimensions[] = "name: plane\n"
+                                     "coordinates: {x: [0, 2], y: [-1, 1]}\n"
+                                     "fields: {u: {network: [3]}}\n"
+                                     "truth: {u: x + 10*y}\n"
+                                     "terms: {a: {expect: u, at: {grid: 2}, data: truth, noise: 0.1}}\n"
+                                     "prior: {reference_term: a}\n"
+                                     "predict: {%s, quantities: [u]}\n";
+
+static ProblemBench plane_bench(const char *points) {
+  char text[sizeof two_dimensions + 64];
+  snprintf(text, sizeof text, two_dimensions, points);
+  return bench_parse(text, NULL);
+}
+
+/* ---- writing ---- */
+
+/* Number i of a row of a draw, different for each kind of row. */
+static double number(char kind, size_t chain, size_t draw, size_t i) {
+  return sin((double)(kind + 1000 * chain + 17 * draw) + 0.37 * (double)i);
+}
+
+static void fill(double *values, size_t count, char kind, size_t chain, size_t draw) {
+  for (size_t i = 0; i < count; i++) values[i] = number(kind, chain, draw, i);
+}
+
+typedef struct DrawBuffers {
+  double *parameters, *log_likelihood, *predictions, statistics[NUM_STATISTICS];
+  size_t num_predictions;
+} DrawBuffers;
+
+static DrawBuffers buffers_create(const RpinnPosterior *posterior) {
+  DrawBuffers buffers = {.num_predictions =
+                             posterior->problem->num_predicted * posterior->data->predict.count};
+  buffers.parameters = malloc(posterior->model.num_parameters * sizeof(double));
+  buffers.log_likelihood = malloc(posterior->model.num_rows * sizeof(double));
+  buffers.predictions = malloc((buffers.num_predictions + 1) * sizeof(double));
+  assert_true(buffers.parameters && buffers.log_likelihood && buffers.predictions);
+  return buffers;
+}
+
+static void buffers_free(DrawBuffers *buffers) {
+  free(buffers->parameters);
+  free(buffers->log_likelihood);
+  free(buffers->predictions);
+}
+
+static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawBuffers *buffers, size_t chain,
+                                    size_t draw) {
+  fill(buffers->parameters, posterior->model.num_parameters, 'p', chain, draw);
+  fill((double *)buffers->statistics, NUM_STATISTICS, 's', chain, draw);
+  ((double *)buffers->statistics)[1] = draw % 2 == 0;
+  fill(buffers->log_likelihood, posterior->model.num_rows, 'l', chain, draw);
+  fill(buffers->predictions, buffers->num_predictions, 'q', chain, draw);
+  return (RpinnPosteriorDraw){chain,
+                              draw,
+                              100 + 2 * draw,
+                              buffers->parameters,
+                              buffers->statistics,
+                              buffers->log_likelihood,
+                              buffers->predictions};
+}
+
+static RpinnPosteriorFileOptions make_options(size_t num_chains, size_t num_draws, size_t keep_every) {
+  return (RpinnPosteriorFileOptions){"rpinn",         num_chains,           num_draws, NUM_STATISTICS,
+                                     statistic_names, statistic_is_boolean, keep_every};
+}
+
+static RpinnStatus write_file(const ProblemBench *bench, const char *path,
+                              const RpinnPosteriorFileOptions *options) {
+  RpinnPosteriorFile *file;
+  RPINN_TRY(rpinn_posterior_file_create(bench->context, path, bench->posterior, options, &file));
+  DrawBuffers buffers = buffers_create(bench->posterior);
+  RpinnStatus status = RPINN_OK;
+  for (size_t chain = 0; chain < options->num_chains; chain++)
+    for (size_t draw = 0; draw < options->num_draws && status == RPINN_OK; draw++) {
+      RpinnPosteriorDraw added = make_draw(bench->posterior, &buffers, chain, draw);
+      if (options->keep_every == 0 || draw % options->keep_every != 0) added.predictions = NULL;
+      status = rpinn_posterior_file_add(bench->context, file, &added);
+    }
+  buffers_free(&buffers);
+  if (status == RPINN_OK) status = rpinn_posterior_file_finish(bench->context, file);
+  rpinn_posterior_file_destroy(file);
+  return status;
+}
+
+/* ---- reading ---- */
+
+static int group_of(int root, const char *name) {
+  int group;
+  check_true(nc_inq_grp_ncid(root, name, &group) == NC_NOERR, "no group %s", name);
+  return group;
+}
+
+static bool has_group(int root, const char *name) {
+  int group;
+  return nc_inq_grp_ncid(root, name, &group) == NC_NOERR;
+}
+
+/* The variable with these dimensions, "chain,draw,x"; its numbers as doubles, for the caller to free. */
+static double *read_numbers(int group, const char *name, const char *dimensions, nc_type type,
+                            size_t *count) {
+  int variable, num_dimensions, ids[NC_MAX_VAR_DIMS];
+  nc_type found;
+  char list[512] = "", dimension[NC_MAX_NAME + 1];
+  check_true(nc_inq_varid(group, name, &variable) == NC_NOERR, "no variable %s", name);
+  assert_int_equal(nc_inq_var(group, variable, NULL, &found, &num_dimensions, ids, NULL), NC_NOERR);
+  assert_int_equal(found, type);
+  *count = 1;
+  for (int i = 0; i < num_dimensions; i++) {
+    size_t length, used = strlen(list);
+    assert_int_equal(nc_inq_dim(group, ids[i], dimension, &length), NC_NOERR);
+    *count *= length;
+    snprintf(list + used, sizeof list - used, "%s%s", i ? "," : "", dimension);
+  }
+  assert_string_equal(list, dimensions);
+  double *numbers = malloc(*count * sizeof *numbers);
+  assert_non_null(numbers);
+  assert_int_equal(nc_get_var_double(group, variable, numbers), NC_NOERR);
+  return numbers;
+}
+
+static void expect_numbers(int group, const char *name, const char *dimensions, nc_type type, size_t count,
+                           const double *expected) {
+  size_t num_found;
+  double *found = read_numbers(group, name, dimensions, type, &num_found);
+  assert_int_equal(num_found, count);
+  for (size_t i = 0; i < count; i++)
+    check_true(found[i] == (type == NC_FLOAT ? (double)(float)expected[i] : expected[i]),
+               "%s[%zu] is %.17g, expected %.17g", name, i, found[i], expected[i]);
+  free(found);
+}
+
+/* Rows first … first + count of every draw that is kept. */
+static void expect_rows(int group, const char *name, const char *dimensions, nc_type type,
+                        const RpinnPosteriorFileOptions *options, size_t step, char kind, size_t first,
+                        size_t count) {
+  size_t num_draws = (options->num_draws - 1) / step + 1, total = options->num_chains * num_draws * count;
+  double *expected = malloc(total * sizeof *expected), *next = expected;
+  assert_non_null(expected);
+  for (size_t chain = 0; chain < options->num_chains; chain++)
+    for (size_t draw = 0; draw < options->num_draws; draw += step)
+      for (size_t i = 0; i < count; i++) *next++ = number(kind, chain, draw, first + i);
+  expect_numbers(group, name, dimensions, type, total, expected);
+  free(expected);
+}
+
+static void expect_text(int group, const char *name, const char *expected) {
+  char text[256] = "";
+  size_t length;
+  assert_int_equal(nc_inq_attlen(group, NC_GLOBAL, name, &length), NC_NOERR);
+  assert_true(length < sizeof text);
+  assert_int_equal(nc_get_att_text(group, NC_GLOBAL, name, text), NC_NOERR);
+  assert_string_equal(text, expected);
+}
+
+static void expect_fill(int group, const char *name) {
+  int variable;
+  double value = 0;
+  assert_int_equal(nc_inq_varid(group, name, &variable), NC_NOERR);
+  assert_int_equal(nc_get_att_double(group, variable, "_FillValue", &value), NC_NOERR);
+  assert_true(isnan(value));
+}
+
+static int open_file(const char *path) {
+  int root, num_variables, num_dimensions;
+  assert_int_equal(nc_open(path, NC_NOWRITE, &root), NC_NOERR);
+  assert_int_equal(nc_inq(root, &num_dimensions, &num_variables, NULL, NULL), NC_NOERR);
+  assert_int_equal(num_variables + num_dimensions, 0); /* xarray: the root holds attributes only */
+  expect_text(root, "inference_library", "rpinn");
+  expect_text(root, "method", "rpinn");
+  return root;
+}
+
+static void check_draw_groups(int root, const RpinnPosteriorFileOptions *options, nc_type real) {
+  enum { NUM_U = 10, NUM_V = 13 };
+  int posterior = group_of(root, "posterior"), statistics = group_of(root, "sample_stats"),
+      likelihood = group_of(root, "log_likelihood"),
+      unconstrained = group_of(root, "unconstrained_posterior");
+  expect_rows(posterior, "u_parameters", "chain,draw,u_parameter", real, options, 1, 'p', 0, NUM_U);
+  expect_rows(posterior, "v_parameters", "chain,draw,v_parameter", real, options, 1, 'p', NUM_U, NUM_V);
+  expect_rows(posterior, "draw_", "chain,draw", NC_DOUBLE, options, 1, 'p', NUM_U + NUM_V + 1, 1);
+  expect_rows(unconstrained, "rate", "chain,draw", NC_DOUBLE, options, 1, 'p', NUM_U + NUM_V, 1);
+  int id;
+  assert_int_equal(nc_inq_varid(unconstrained, "draw_", &id), NC_ENOTVAR);
+  expect_fill(posterior, "u_parameters");
+  expect_fill(posterior, "rate");
+
+  expect_rows(statistics, "loss", "chain,draw", NC_DOUBLE, options, 1, 's', 0, 1);
+  expect_rows(statistics, "draw_", "chain,draw", NC_DOUBLE, options, 1, 's', 2, 1);
+  expect_rows(likelihood, "a", "chain,draw,a_point", NC_DOUBLE, options, 1, 'l', 0, 4);
+  expect_rows(likelihood, "a_point_", "chain,draw,a_point_point", NC_DOUBLE, options, 1, 'l', 4, 2);
+  expect_rows(likelihood, "chain_", "chain,draw,chain_point", NC_DOUBLE, options, 1, 'l', 6, 1);
+
+  size_t count, total = options->num_chains * options->num_draws;
+  double *rate = read_numbers(posterior, "rate", "chain,draw", NC_DOUBLE, &count);
+  double *logarithm = read_numbers(unconstrained, "rate", "chain,draw", NC_DOUBLE, &count);
+  double *converged = read_numbers(statistics, "converged", "chain,draw", NC_BYTE, &count);
+  double *member = read_numbers(statistics, "member", "chain,draw", NC_INT64, &count);
+  double *draw = read_numbers(statistics, "draw", "draw", NC_INT64, &count);
+  assert_int_equal(count, options->num_draws);
+  for (size_t k = 0; k < total; k++) {
+    size_t d = k % options->num_draws;
+    assert_true(rate[k] == exp(logarithm[k]));
+    assert_true(converged[k] == (d % 2 == 0));
+    assert_true(member[k] == (double)(100 + 2 * d));
+    assert_true(draw[d] == (double)d);
+  }
+  free(rate);
+  free(logarithm);
+  free(converged);
+  free(member);
+  free(draw);
+  char type[5] = "";
+  assert_int_equal(nc_inq_varid(statistics, "converged", &id), NC_NOERR);
+  assert_int_equal(nc_get_att_text(statistics, id, "dtype", type), NC_NOERR);
+  assert_string_equal(type, "bool");
+}
+
+static void check_data_groups(int root, const RpinnPosterior *posterior) {
+  int observed = group_of(root, "observed_data"), constant = group_of(root, "constant_data");
+  static const double prediction_points[] = {0.5, -1, 1}, truth[] = {0.25, 1, 1}, numbers[] = {0, 1, 2, 3};
+  double sigma = rpinn_posterior_term_sigma(posterior, 0), prior = rpinn_posterior_prior_sigma(posterior);
+  expect_numbers(observed, "a", "a_point", NC_DOUBLE, 4, posterior->terms[0].targets);
+  expect_numbers(observed, "a_point", "a_point", NC_INT64, 4, numbers);
+  expect_numbers(observed, "a_point_", "a_point_point", NC_DOUBLE, 2, posterior->terms[1].targets);
+  expect_numbers(observed, "chain", "chain_point", NC_DOUBLE, 1, posterior->terms[2].targets);
+  expect_numbers(constant, "a_x", "a_point", NC_DOUBLE, 4, posterior->terms[0].points);
+  expect_numbers(constant, "a_sigma", "", NC_DOUBLE, 1, &sigma);
+  expect_numbers(constant, "prior_sigma", "", NC_DOUBLE, 1, &prior);
+  int places = group_of(root, "predictions_constant_data"), id;
+  expect_numbers(places, "x", "x", NC_DOUBLE, 3, prediction_points);
+  expect_numbers(places, "u_truth", "x", NC_DOUBLE, 3, truth);
+  assert_int_equal(nc_inq_varid(places, "v_truth", &id), NC_ENOTVAR);
+}
+
+/* ---- tests ---- */
+
+static void test_line(void **state) {
+  (void)state;
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  static const double kept[] = {0, 3, 6};
+  RpinnPosteriorFileOptions options = make_options(2, 7, 3);
+  bench_require(&bench, write_file(&bench, "posterior_line.nc", &options), "write");
+  assert_int_equal(access("posterior_line.nc.part", F_OK), -1);
+  int root = open_file("posterior_line.nc");
+  expect_text(root, "name", "line");
+  check_draw_groups(root, &options, NC_DOUBLE);
+  check_data_groups(root, bench.posterior);
+  int predictions = group_of(root, "predictions");
+  expect_text(predictions, "inference_library", "rpinn");
+  expect_rows(predictions, "u", "chain,draw,x", NC_DOUBLE, &options, 3, 'q', 0, 3);
+  expect_rows(predictions, "v", "chain,draw,x", NC_DOUBLE, &options, 3, 'q', 3, 3);
+  expect_numbers(predictions, "draw", "draw", NC_INT64, 3, kept);
+  nc_close(root);
+
+  options = make_options(1, 1, 0); /* no predictions */
+  bench_require(&bench, write_file(&bench, "posterior_line.nc", &options), "write");
+  root = open_file("posterior_line.nc");
+  assert_false(has_group(root, "predictions"));
+  assert_true(has_group(root, "predictions_constant_data"));
+  nc_close(root);
+  remove("posterior_line.nc");
+  bench_close(&bench);
+}
+
+/* A backend in float: its parameters are kept as floats. */
+static void test_float(void **state) {
+  (void)state;
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  RpinnSettingsValues *settings = &bench.problem->settings;
+  bench_require(&bench,
+                rpinn_settings_set(bench.context, settings, RPINN_SETTING_BACKEND, "cpu", (RpinnPlace){0}),
+                "backend");
+  bench_require(
+      &bench, rpinn_settings_set(bench.context, settings, RPINN_SETTING_PRECISION, "float", (RpinnPlace){0}),
+      "precision");
+  bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
+                "posterior");
+  RpinnPosteriorFileOptions options = make_options(1, 3000, 1); /* several chunks */
+  bench_require(&bench, write_file(&bench, "posterior_float.nc", &options), "write");
+  int root = open_file("posterior_float.nc");
+  check_draw_groups(root, &options, NC_FLOAT);
+  nc_close(root);
+  remove("posterior_float.nc");
+  bench_close(&bench);
+}
+
+static void test_plane(void **state) {
+  (void)state;
+  static const double xs[] = {0, 1, 2}, ys[] = {-1, 1};
+  static const double truth[] = {-10, -9, -8, 10, 11, 12};
+  RpinnPosteriorFileOptions options = make_options(1, 2, 1);
+  ProblemBench bench = plane_bench("grid: [3, 2]");
+  bench_build(&bench);
+  bench_require(&bench, write_file(&bench, "posterior_plane.nc", &options), "write");
+  int root = open_file("posterior_plane.nc");
+  int predictions = group_of(root, "predictions"), places = group_of(root, "predictions_constant_data");
+  assert_false(has_group(root, "unconstrained_posterior"));
+  expect_rows(predictions, "u", "chain,draw,y,x", NC_DOUBLE, &options, 1, 'q', 0, 6);
+  expect_numbers(predictions, "x", "x", NC_DOUBLE, 3, xs);
+  expect_numbers(predictions, "y", "y", NC_DOUBLE, 2, ys);
+  expect_numbers(places, "u_truth", "y,x", NC_DOUBLE, 6, truth);
+  nc_close(root);
+  bench_close(&bench);
+
+  /* The same grid with y fastest: stored by axis all the same. */
+  bench = plane_bench("points: [[0, -1], [0, 1], [1, -1], [1, 1], [2, -1], [2, 1]]");
+  bench_build(&bench);
+  bench_require(&bench, write_file(&bench, "posterior_plane.nc", &options), "write");
+  root = open_file("posterior_plane.nc");
+  expect_numbers(group_of(root, "predictions_constant_data"), "u_truth", "y,x", NC_DOUBLE, 6, truth);
+  double expected[12];
+  for (size_t k = 0; k < 12; k++)
+    expected[k] = number('q', 0, k / 6, k % 3 * 2 + k / 3 % 2); /* k: draw, y, x */
+  expect_numbers(group_of(root, "predictions"), "u", "chain,draw,y,x", NC_DOUBLE, 12, expected);
+  nc_close(root);
+  bench_close(&bench);
+
+  bench = plane_bench("points: [[0, -1], [0, 1], [1, -1], [1, 1], [2, -1], [2, 0.5]]");
+  bench_build(&bench);
+  bench_require(&bench, write_file(&bench, "posterior_plane.nc", &options), "write");
+  root = open_file("posterior_plane.nc");
+  static const double scattered_y[] = {-1, 1, -1, 1, -1, 0.5};
+  expect_rows(group_of(root, "predictions"), "u", "chain,draw,point", NC_DOUBLE, &options, 1, 'q', 0, 6);
+  expect_numbers(group_of(root, "predictions_constant_data"), "y", "point", NC_DOUBLE, 6, scattered_y);
+  nc_close(root);
+  remove("posterior_plane.nc");
+  bench_close(&bench);
+}
+
+static void expect_grid(size_t count, const double *x, bool expected) {
+  RpinnContext *context = rpinn_context_create();
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnPointSet points = {.count = count, .x = (double *)x};
+  RpinnTensorGrid grid;
+  bool found;
+  assert_int_equal(rpinn_tensor_grid_find(context, arena, 2, &points, &grid, &found), RPINN_OK);
+  assert_int_equal(found, expected);
+  rpinn_arena_destroy(arena);
+  rpinn_context_destroy(context);
+}
+
+static void test_tensor_grid(void **state) {
+  (void)state;
+  expect_grid(4, (const double[]){0, 0, 1, 0, 0, 1, 1, 1}, true);
+  expect_grid(4, (const double[]){1, 1, 0, 0, 0, 1, 1, 0}, true);
+  expect_grid(4, (const double[]){0, 0, 1, 0, 0, 1, 0, 1}, false); /* one twice, one missing */
+  expect_grid(4, (const double[]){0, 0, 1, 0, 0, 1, 1, 2}, false);
+  expect_grid(3, (const double[]){0, 5, 1, 5, 2, 5}, true); /* a line */
+  expect_grid(1, (const double[]){3, 4}, true);
+  expect_grid(2, (const double[]){3, 4, 3, 4}, false);
+}
+
+static char *read_bytes(const char *path, size_t *size) {
+  FILE *stream = fopen(path, "rb");
+  assert_non_null(stream);
+  fseek(stream, 0, SEEK_END);
+  *size = (size_t)ftell(stream);
+  rewind(stream);
+  char *bytes = malloc(*size);
+  assert_non_null(bytes);
+  assert_int_equal(fread(bytes, 1, *size, stream), *size);
+  fclose(stream);
+  return bytes;
+}
+
+/* In another second, after other use of the heap, under another name. */
+static void test_equal_bytes(void **state) {
+  (void)state;
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  RpinnPosteriorFileOptions options = make_options(2, 2500, 2);
+  bench_require(&bench, write_file(&bench, "posterior_first.nc", &options), "write");
+  nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
+  char *dirt[64];
+  for (size_t i = 0; i < 64; i++) {
+    dirt[i] = malloc(1000 << i % 8);
+    assert_non_null(dirt[i]);
+    memset(dirt[i], 0xa5, 1000 << i % 8);
+  }
+  for (size_t i = 0; i < 64; i++) free(dirt[i]);
+  bench_require(&bench, write_file(&bench, "posterior_second.nc", &options), "write");
+  size_t size, other_size;
+  char *bytes = read_bytes("posterior_first.nc", &size);
+  char *other = read_bytes("posterior_second.nc", &other_size);
+  assert_int_equal(size, other_size);
+  check_true(memcmp(bytes, other, size) == 0, "two files of the same draws differ");
+  free(bytes);
+  free(other);
+  remove("posterior_first.nc");
+  remove("posterior_second.nc");
+  bench_close(&bench);
+}
+
+static void test_mistakes(void **state) {
+  (void)state;
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  RpinnPosteriorFileOptions options = make_options(1, 3, 2);
+  RpinnPosteriorFile *file;
+  assert_int_equal(rpinn_posterior_file_create(bench.context, "missing_folder/posterior.nc", bench.posterior,
+                                               &options, &file),
+                   RPINN_ERROR_IO);
+  assert_null(file);
+  check_true(strstr(rpinn_context_error(bench.context)->message, "No such file"), "%s",
+             rpinn_context_error(bench.context)->message);
+  options.num_draws = 0;
+  assert_int_equal(
+      rpinn_posterior_file_create(bench.context, "posterior_mistake.nc", bench.posterior, &options, &file),
+      RPINN_ERROR_INPUT);
+  options.num_draws = 3;
+  bench_require(
+      &bench,
+      rpinn_posterior_file_create(bench.context, "posterior_mistake.nc", bench.posterior, &options, &file),
+      "create");
+  DrawBuffers buffers = buffers_create(bench.posterior);
+  RpinnPosteriorDraw draw = make_draw(bench.posterior, &buffers, 0, 1);
+  assert_int_equal(rpinn_posterior_file_add(bench.context, file, &draw), RPINN_ERROR_INPUT);
+  draw = make_draw(bench.posterior, &buffers, 0, 0);
+  draw.predictions = NULL;
+  assert_int_equal(rpinn_posterior_file_add(bench.context, file, &draw), RPINN_ERROR_INPUT);
+  assert_int_equal(rpinn_posterior_file_finish(bench.context, file), RPINN_ERROR_INPUT);
+  assert_int_equal(access("posterior_mistake.nc.part", F_OK), 0);
+  rpinn_posterior_file_destroy(file);
+  rpinn_posterior_file_destroy(NULL);
+  buffers_free(&buffers);
+  assert_int_equal(access("posterior_mistake.nc.part", F_OK), -1);
+  assert_int_equal(access("posterior_mistake.nc", F_OK), -1);
+  bench_close(&bench);
+}
+
+/* In a child: the limit is for a whole process. It ends by exit, where HDF5 would crash if it had begun. */
+static int write_on_full_disk(size_t limit_bytes) {
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit limit = {.rlim_cur = limit_bytes, .rlim_max = RLIM_INFINITY};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 10;
+  RpinnPosteriorFileOptions options = make_options(1, 3000, 1);
+  RpinnStatus status = write_file(&bench, "posterior_full.nc", &options);
+  if (status != RPINN_ERROR_IO) return 11;
+  const char *text = rpinn_context_error(bench.context)->message;
+  if (!strstr(text, "cannot write 'posterior_full.nc.part'") || !strstr(text, "File too large")) {
+    fprintf(stderr, "%s\n", text);
+    return 12;
+  }
+  if (access("posterior_full.nc.part", F_OK) == 0 || access("posterior_full.nc", F_OK) == 0) return 13;
+  bench_close(&bench);
+  limit.rlim_cur = RLIM_INFINITY;
+  return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? 0 : 14;
+}
+
+static void test_full_disk(void **state) {
+  (void)state;
+  static const size_t limits[] = {1000, 50000, 300000, 1000000};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) exit(write_on_full_disk(limits[i]));
+    while (waitpid(child, &status, 0) < 0) continue;
+    check_true(WIFEXITED(status) && WEXITSTATUS(status) == 0, "limit %zu: status %d, signal %d", limits[i],
+               WEXITSTATUS(status), WTERMSIG(status));
+  }
+}
+
+/* With an argument: write sample files there, for the readers in other languages. */
+static int write_samples(const char *folder) {
+  char path[PATH_SIZE];
+  RpinnPosteriorFileOptions options = make_options(2, 7, 3);
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  snprintf(path, sizeof path, "%s/line.nc", folder);
+  RpinnStatus status = write_file(&bench, path, &options);
+  bench_close(&bench);
+  bench = plane_bench("grid: [3, 2]");
+  bench_build(&bench);
+  snprintf(path, sizeof path, "%s/plane.nc", folder);
+  if (status == RPINN_OK) status = write_file(&bench, path, &options);
+  bench_close(&bench);
+  return status == RPINN_OK ? 0 : 1;
+}
+
+int main(int num_arguments, char **arguments) {
+  if (num_arguments == 2) return write_samples(arguments[1]);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),        cmocka_unit_test(test_float),
+                                     cmocka_unit_test(test_plane),       cmocka_unit_test(test_tensor_grid),
+                                     cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_mistakes),
+                                     cmocka_unit_test(test_full_disk)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
