@@ -271,6 +271,37 @@ static void test_lock(void **state) {
   bench_shut(&bench);
 }
 
+/* Whoever only reads needs no identity, shares the file with other readers, and not with a writer. */
+static void test_open_existing(void **state) {
+  (void)state;
+  Bench bench = bench_open();
+  RpinnMemberStore *reader, *second, *store;
+  assert_int_equal(rpinn_member_store_open_existing(bench.context, bench.path, &reader), RPINN_ERROR_IO);
+  assert_null(reader);
+  assert_int_equal(access(bench.path, F_OK), -1); /* and makes none */
+  store = store_open(&bench);
+  for (uint64_t k = 0; k < 3; k++) put(&bench, store, k);
+  assert_int_equal(rpinn_member_store_open_existing(bench.context, bench.path, &reader), RPINN_ERROR_INPUT);
+  check_true(strstr(message(&bench), "another run is using this directory") != NULL, "%s", message(&bench));
+  rpinn_member_store_close(store);
+  chmod(bench.path, 0444);
+  require(&bench, rpinn_member_store_open_existing(bench.context, bench.path, &reader));
+  require(&bench, rpinn_member_store_open_existing(bench.context, bench.path, &second));
+  for (int k = 0; k < 2; k++) {
+    Visit visit = {0};
+    require(&bench,
+            rpinn_member_store_visit(bench.context, k ? second : reader, UINT64_MAX, visit_member, &visit));
+    assert_int_equal(visit.count, 3);
+  }
+  rpinn_member_store_close(reader);
+  rpinn_member_store_close(second);
+  chmod(bench.path, 0644);
+  assert_int_equal(truncate(bench.path, 0), 0); /* its maker was killed at once */
+  assert_int_equal(rpinn_member_store_open_existing(bench.context, bench.path, &reader), RPINN_ERROR_INPUT);
+  check_true(strstr(message(&bench), "is not a checkpoint") != NULL, "%s", message(&bench));
+  bench_shut(&bench);
+}
+
 static double seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -499,6 +530,7 @@ int main(void) {
       cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_states_and_texts),
       cmocka_unit_test(test_identity),      cmocka_unit_test(test_lock),
       cmocka_unit_test(test_kill),          cmocka_unit_test(test_foreign_files),
-      cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_full_disk)};
+      cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_open_existing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ enum { RPINN_BOOTSTRAP_RESAMPLES = 200 };
 typedef struct RpinnPaperCase {
   const char *table, *problem, *num_points, *sigma;
   unsigned samples, iterations; /* of the paper */
-  /* A figure of u that is shown but not judged, because two re-runs would not agree on it; or NUM. */
+  /* A figure of u that is shown but not judged; RPINN_NUM_TABLE_METRICS: none. */
   RpinnTableMetric only_reported;
 } RpinnPaperCase;
 
