@@ -29,6 +29,9 @@ typedef struct RpinnRunOptions {
   void *user;
 } RpinnRunOptions;
 
+/* Is this value of the setting `method` in this version? */
+RPINN_API bool rpinn_run_has_method(const char *method);
+
 typedef struct RpinnRun RpinnRun;
 
 /* Make the run: run.yaml, run.log and checkpoint.db while it goes, then posterior.nc, predictions.csv,

@@ -29,12 +29,23 @@ uint64_t rpinn_problem_num_members(const RpinnProblem *problem) {
   return is_map ? 1 : (uint64_t)problem->settings.values[RPINN_SETTING_SAMPLES].number;
 }
 
+static const char *const method_names[] = {"map", "rpinn", "ensemble"}; /* in the order of RpinnMethod */
+enum { NUM_METHODS = sizeof method_names / sizeof method_names[0] };
+
+static size_t find_method(const char *name) {
+  size_t k = 0;
+  while (k < NUM_METHODS && strcmp(name, method_names[k]) != 0) k++;
+  return k;
+}
+
+bool rpinn_run_has_method(const char *method) {
+  return find_method(method) < NUM_METHODS;
+}
+
 static RpinnStatus read_method(RpinnContext *context, RpinnRun *run) {
   const char *method = run->problem->settings.values[RPINN_SETTING_METHOD].text;
-  static const char *const names[] = {"map", "rpinn", "ensemble"};
-  size_t k = 0;
-  while (k < 3 && strcmp(method, names[k]) != 0) k++;
-  if (k == 3)
+  size_t k = find_method(method);
+  if (k == NUM_METHODS)
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
                       "method %s is not in this version; expected map, rpinn or ensemble", method);
   run->method = (RpinnMethod)k;
