@@ -64,25 +64,12 @@ static void destroy(RpinnBackend *backend) {
   if (!engine) return;
   destroy_passes(backend->model, engine->passes);
   RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->work);
-  void *parts[] = {engine->outputs,
-                   engine->bars,
-                   engine->theta,
-                   engine->gradient,
-                   engine->m,
-                   engine->v,
-                   engine->prior_scale,
-                   engine->prior_shift,
-                   engine->weights,
-                   engine->unknown_sums,
-                   engine->term_sums,
-                   engine->rows,
-                   engine->partial,
-                   engine->jacobian,
-                   engine->jacobian_theta,
-                   engine->block_rows,
-                   engine->square,
-                   engine->columns,
-                   engine->unknown_slopes,
+  void *parts[] = {engine->outputs,      engine->bars,        engine->theta,
+                   engine->gradient,     engine->m,           engine->v,
+                   engine->prior_scale,  engine->prior_shift, engine->weights,
+                   engine->unknown_sums, engine->term_sums,   engine->rows,
+                   engine->partial,      engine->jacobian,    engine->jacobian_theta,
+                   engine->block_rows,   engine->columns,     engine->unknown_slopes,
                    engine->row_jacobians};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(engine);
@@ -505,52 +492,40 @@ static RpinnStatus transposed_times(RpinnBackend *backend, const double *theta, 
   return RPINN_OK;
 }
 
-/* square = J diag(scale) J^T, lower triangle, with columns of J times sqrt(scale) packed piece by piece: J
- * stays as it is, for J v at the same point. */
-static void scaled_gram(CpuEngine *engine, const double *scale) {
+/* columns [M][count] = J's columns from `first` on, times sqrt(scale) */
+static void pack_columns(CpuEngine *engine, const double *scale, size_t first, size_t count) {
   size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
   Real root[PIECE];
-  for (size_t first = 0; first < N; first += PIECE) {
-    size_t count = N - first < PIECE ? N - first : PIECE;
-    for (size_t j = 0; j < count; j++) root[j] = (Real)sqrt(scale[first + j]);
-    for (size_t i = 0; i < M; i++)
-      for (size_t j = 0; j < count; j++)
-        engine->columns[i * count + j] = root[j] * engine->jacobian[i * N + first + j];
-    RPINN_BLAS(syrk)
-    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)count, 1, engine->columns, (int)count,
-     first ? 1 : 0, engine->square, (int)M);
-  }
+  for (size_t j = 0; j < count; j++) root[j] = scale ? (Real)sqrt(scale[first + j]) : 1;
+  for (size_t i = 0; i < M; i++)
+    for (size_t j = 0; j < count; j++)
+      engine->columns[i * count + j] = root[j] * engine->jacobian[i * N + first + j];
 }
 
-/* The common factor of all columns, or NAN when they have no such thing. */
-static double uniform_scale(size_t N, const double *scale) {
-  for (size_t j = 1; scale && j < N; j++)
-    if (scale[j] != scale[0]) return (double)NAN;
-  return scale ? scale[0] : 1;
-}
-
-/* gram = J diag(scale) J^T: one symmetric product, times the scale where all columns share one. */
+/* gram = J diag(scale) J^T, a piece of the columns at a time; the sum over pieces is in double. Summed in
+ * float all the way it gets eigenvalues below zero, and Levenberg–Marquardt cannot solve for its steps any
+ * more when they matter most. J itself stays as it is, for J v at the same point. */
 static RpinnStatus gram(RpinnBackend *backend, const double *theta, const double *scale, double *rows,
                         double *product) {
   CpuEngine *engine = (CpuEngine *)backend;
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
-  double factor = uniform_scale(N, scale);
   RPINN_TRY(dense_jacobian(engine, theta));
   if (!engine->square) engine->square = reals(M * M);
-  if (isnan(factor) && !engine->columns) engine->columns = reals(M * PIECE);
-  if (!engine->square || (isnan(factor) && !engine->columns)) return RPINN_ERROR_MEMORY;
+  if (!engine->columns) engine->columns = reals(M * PIECE);
+  if (!engine->square || !engine->columns) return RPINN_ERROR_MEMORY;
   memcpy(rows, engine->rows, M * sizeof *rows);
-  if (isnan(factor)) {
-    scaled_gram(engine, scale);
-    factor = 1;
-  } else {
+  for (size_t first = 0; first < N; first += PIECE) {
+    size_t count = N - first < PIECE ? N - first : PIECE;
+    pack_columns(engine, scale, first, count);
     RPINN_BLAS(syrk)
-    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)N, 1, engine->jacobian, (int)N, 0, engine->square,
-     (int)M);
+    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)count, 1, engine->columns, (int)count, 0,
+     engine->square, (int)M);
+    for (size_t i = 0; i < M; i++)
+      for (size_t k = 0; k <= i; k++)
+        product[i * M + k] = (first ? product[i * M + k] : 0) + (double)engine->square[i * M + k];
   }
   for (size_t i = 0; i < M; i++)
-    for (size_t k = 0; k <= i; k++)
-      product[i * M + k] = product[k * M + i] = factor * (double)engine->square[i * M + k];
+    for (size_t k = 0; k < i; k++) product[k * M + i] = product[i * M + k];
   return RPINN_OK;
 }
 
