@@ -1,18 +1,19 @@
-# Loss against computing time, a panel per problem: median of the members, and the range between them shaded.
+# Loss against computing time, a panel per problem: median of the members, and for float the range between them shaded.
+# A dot marks the end of an optimiser that stopped by itself in most members.
 # gnuplot -e "curves='FOLDER'; output='FILE.svg'" losses.gnuplot       (or FILE.png)
 if (output[strlen(output) - 2:] eq "png") {
-  set terminal pngcairo size 1500,560 font "DejaVu Sans,13"
+  set terminal pngcairo size 1500,600 font "DejaVu Sans,13"
 } else {
-  set terminal svg size 1500,560 font "DejaVu Sans,13" background "white" dynamic
+  set terminal svg size 1500,600 font "DejaVu Sans,13" background "white" dynamic
 }
 set output output
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart
-orange = "#E69F00"; blue = "#0072B2"; green = "#009E73"
-names = "adam lbfgs lm"
-colour(k) = k == 1 ? orange : k == 2 ? blue : green
-title_of(k) = k == 1 ? "Adam" : k == 2 ? "L-BFGS" : "Levenberg–Marquardt"
-file(problem, k, precision) = sprintf("%s/%s-%s-%s.dat", curves, problem, word(names, k), precision)
+orange = 0xE69F00; blue = 0x0072B2; green = 0x009E73
+colour_number(k) = k == 1 ? orange : k == 2 ? blue : green
+colour(k) = sprintf("#%06X", colour_number(k))
+title_of(k) = k == 1 ? "Adam" : k == 2 ? "L-BFGS" : "LM"
+file(k, precision) = sprintf("%s/%s-%s-%s.dat", curves, problem, word("adam lbfgs lm", k), precision)
 
 set logscale xy
 set format x "10^{%L}"
@@ -22,27 +23,33 @@ set mytics 10
 set grid xtics ytics linecolor "#dddddd"
 set border 3
 set tics nomirror out
-set style fill transparent solid 0.15 noborder
-set xlabel "computing time per member [s], one core"
-set key top right samplen 3
+set style fill transparent solid 0.18 noborder
+set xlabel "computing time on one core [s]"
+set key bottom left Left reverse samplen 3 spacing 1.15
 
-set multiplot layout 1,3 margins 0.055,0.99,0.13,0.9 spacing 0.05
+set multiplot layout 1,3 margins 0.07,0.985,0.115,0.92 spacing 0.055
 do for [number = 1:3] {
   problem = word("poisson-linear poisson-nonlinear darcy", number)
-  set title problem font ",15"
+  first_double = problem eq "darcy" ? 3 : 1
+  set title problem.(problem eq "darcy" ? " (2 members)" : " (5 members)") font ",15"
   if (number == 1) { set ylabel "energy E of a member with its rPINN offsets" } else { unset ylabel }
+  if (number > 1) { unset key }
   if (problem eq "darcy") {
     set format y "%g"
-    set ytics (3000, 10000, 30000, 100000, 300000)
-    plot for [k = 1:3] file(problem, k, "float") using 1:3:4 with filledcurves linecolor rgb colour(k) notitle, \
-         for [k = 1:3] file(problem, k, "float") using 1:2 with lines linewidth 2.5 linecolor rgb colour(k) \
-           title title_of(k)." float"
+    set ytics (5000, 10000, 20000, 50000, 100000, 200000)
+    unset mytics
+    set xrange [5e-3:100]
+    set yrange [4500:250000]
   } else {
-    plot for [k = 1:3] file(problem, k, "float") using 1:3:4 with filledcurves linecolor rgb colour(k) notitle, \
-         for [k = 1:3] file(problem, k, "float") using 1:2 with lines linewidth 2.5 linecolor rgb colour(k) \
-           title title_of(k)." float", \
-         for [k = 1:3] file(problem, k, "double") using 1:2 with lines linewidth 2 dashtype (8,5) \
-           linecolor rgb colour(k) title title_of(k)." double"
+    set xrange [1e-4:3]
+    set yrange [0.3:4000]
   }
+  plot for [k = 1:3] file(k, "float") using 1:3:4 with filledcurves linecolor rgb colour(k) notitle, \
+       for [k = 1:3] file(k, "float") using 1:2 with lines linewidth 2.5 linecolor rgb colour(k) \
+         title title_of(k).", float", \
+       for [k = first_double:3] file(k, "double") using 1:2 with lines linewidth 2 dashtype (8,5) \
+         linecolor rgb colour(k) title title_of(k).", double", \
+       sprintf("%s/ends-%s.dat", curves, problem) using 1:2:($4 * 0.9):(colour_number($3)) with points pointtype 7 \
+         pointsize variable linecolor rgb variable notitle
 }
 unset multiplot

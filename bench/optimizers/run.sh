@@ -2,7 +2,7 @@
 # Loss against time for Adam, L-BFGS and Levenberg-Marquardt: bench/optimizers/run.sh [options of bench_optimizers]
 #
 # Takes ten minutes of one core. Writes bench/results/optimizers.csv, .md and, where there is gnuplot (Debian package
-# gnuplot-nox), .svg and .png. darcy needs RPINN_REFERENCE_DIR or --data.
+# gnuplot-nox), .svg and, to look at, .png. darcy needs RPINN_REFERENCE_DIR or --data.
 # RPINN_BENCH_CSV=FILE leaves the measurement out and makes table and figure of FILE.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
