@@ -64,12 +64,25 @@ static void destroy(RpinnBackend *backend) {
   if (!engine) return;
   destroy_passes(backend->model, engine->passes);
   RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->work);
-  void *parts[] = {engine->outputs,      engine->bars,        engine->theta,
-                   engine->gradient,     engine->m,           engine->v,
-                   engine->prior_scale,  engine->prior_shift, engine->weights,
-                   engine->unknown_sums, engine->term_sums,   engine->rows,
-                   engine->partial,      engine->jacobian,    engine->jacobian_theta,
-                   engine->block_rows,   engine->columns,     engine->unknown_slopes,
+  void *parts[] = {engine->outputs,
+                   engine->bars,
+                   engine->theta,
+                   engine->gradient,
+                   engine->m,
+                   engine->v,
+                   engine->prior_scale,
+                   engine->prior_shift,
+                   engine->weights,
+                   engine->unknown_sums,
+                   engine->term_sums,
+                   engine->rows,
+                   engine->partial,
+                   engine->jacobian,
+                   engine->jacobian_theta,
+                   engine->block_rows,
+                   engine->square,
+                   engine->columns,
+                   engine->unknown_slopes,
                    engine->row_jacobians};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(engine);
