@@ -60,7 +60,7 @@ def why(reasons):
 
 
 def write_table(runs, stops, path):
-    lines = []
+    lines = ["Written by bench/optimizers/run.sh; bench/README.md says what follows from it.", ""]
     for problem, (times, losses) in COLUMNS.items():
         keys = [key for key in runs if key[0] == problem]
         if not keys:
