@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz docs bench bench-peers bench-optimizers format format-check clean
+.PHONY: help demo check check-all check-long fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -42,6 +42,10 @@ docs: ## write the pages that are made from the sources
 bench: ## measure speed against bare matrix products, see bench/README.md
 	@scripts/build.sh build
 	build/rpinn bench
+
+bench-overhead: ## a whole run of 5000 members against its iterations alone; peak memory
+	@scripts/build.sh build
+	@python3 bench/overhead/overhead.py build/rpinn
 
 bench-peers: ## one Adam iteration against JAX, where JAX can be imported
 	@bench/peers/run.sh --output bench/results/peers.md
