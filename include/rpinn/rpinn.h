@@ -4,6 +4,7 @@
 
 #include "rpinn/bench.h"
 #include "rpinn/check.h"
+#include "rpinn/convergence.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"
 #include "rpinn/nuts.h"
