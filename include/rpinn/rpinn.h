@@ -6,6 +6,7 @@
 #include "rpinn/check.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"
+#include "rpinn/nuts.h"
 #include "rpinn/optimize.h"
 #include "rpinn/posterior.h"
 #include "rpinn/problem.h"

@@ -85,3 +85,11 @@ bool rpinn_dense_solve(size_t n, double *matrix, double *x) {
   if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', order, matrix, order) != 0) return false;
   return LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', order, 1, matrix, order, x, order) == 0;
 }
+
+bool rpinn_dense_factor(size_t n, double *matrix) {
+  return n == 0 || LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, matrix, (int)n) == 0;
+}
+
+void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x) {
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, factor, leading(n), x, 1);
+}

@@ -30,5 +30,9 @@ void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const d
 /* Solve matrix x = x [n] for a symmetric positive definite matrix [n][n], which is overwritten by its
  * Cholesky factor. False when it is not positive definite to rounding, or not finite. */
 bool rpinn_dense_solve(size_t n, double *matrix, double *x);
+/* matrix = L L^T: the lower triangle is overwritten by L, the upper one is left alone. False as above. */
+bool rpinn_dense_factor(size_t n, double *matrix);
+/* Solve L^T x = x [n], with L in the lower triangle of factor [n][n]. */
+void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x);
 
 #endif

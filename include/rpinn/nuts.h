@@ -1,0 +1,100 @@
+/* NUTS, the no-U-turn sampler, on any log density: multinomial trajectories, the generalised criterion with
+ * both cross-subtree checks, dual averaging of the step and windows of metric adaptation, as in Stan.
+ *
+ *   RpinnNutsOptions options = rpinn_nuts_default_options();
+ *   rpinn_nuts_create(context, &target, &options, &nuts);
+ *   rpinn_nuts_start(context, nuts, seed, chain, theta);
+ *   while (!rpinn_nuts_finished(nuts)) rpinn_nuts_advance(context, nuts, &draw);
+ *
+ * A chain is a state that advances by iterations. Between any two of them it can be saved to a flat buffer; a
+ * chain that is saved, restored and continued gives the same bits as one that was never stopped. Nothing is
+ * allocated while it advances. Energies are double whatever the target computes in. One thread at a time per
+ * chain. */
+#ifndef RPINN_NUTS_H
+#define RPINN_NUTS_H
+
+#include <stdint.h>
+
+#include "rpinn/draws.h"
+#include "rpinn/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The inverse metric M^-1, an estimate of the covariance of the target. */
+typedef enum RpinnMetric { RPINN_METRIC_UNIT, RPINN_METRIC_DIAGONAL, RPINN_METRIC_DENSE } RpinnMetric;
+
+typedef struct RpinnNutsOptions {
+  size_t num_warmup;        /* iterations that adapt */
+  size_t num_draws;         /* draws to keep after warmup */
+  size_t thin;              /* iterations per draw, > 0 */
+  RpinnMetric metric;       /* adapted in windows during warmup, unless it is the unit metric */
+  unsigned max_depth;       /* a trajectory has at most 2^max_depth - 1 leapfrogs */
+  double max_energy_error;  /* a leapfrog that gains more energy than this diverges */
+  double first_step;        /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
+  double target_acceptance; /* of dual averaging, between 0 and 1 */
+  double step_adaptation;   /* share of the warmup over which the step size adapts, (0, 1]; then it stays */
+  double gamma, t0, kappa;  /* of dual averaging */
+  size_t window_start, window_base, window_end; /* iterations of the phases of metric adaptation */
+} RpinnNutsOptions;
+
+/* Stan's: 1000 + 1000 iterations, diagonal metric, depth 10, target 0.8, windows 75, 25, 50. */
+RPINN_API RpinnNutsOptions rpinn_nuts_default_options(void);
+
+/* One iteration. */
+typedef struct RpinnNutsDraw {
+  bool is_warmup;
+  bool is_kept;             /* a draw after warmup that thinning keeps */
+  size_t index;             /* of the draw, when it is kept; else of the iteration within its phase */
+  const double *parameters; /* [num_parameters], valid until the next call */
+  double log_density;
+  double energy;           /* H at the selected state */
+  double energy_error;     /* H there minus H at the start of the trajectory */
+  double max_energy_error; /* the largest in size over the trajectory, with its sign */
+  double acceptance_rate;  /* mean over the leapfrogs */
+  double step_size;        /* of this iteration */
+  unsigned tree_depth;
+  size_t num_steps; /* leapfrogs */
+  bool diverging, reached_max_depth;
+} RpinnNutsDraw;
+
+typedef struct RpinnNuts RpinnNuts;
+
+/* Options out of range are RPINN_ERROR_INPUT. Keeps a copy of options and target, not of the target's data. */
+RPINN_API RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *target,
+                                        const RpinnNutsOptions *options, RpinnNuts **nuts);
+RPINN_API void rpinn_nuts_destroy(RpinnNuts *nuts);
+/* Begin a chain at theta [num_parameters]; its random stream is named by seed and chain. A log density or
+ * gradient that is not finite there is RPINN_ERROR_NUMERIC. */
+RPINN_API RpinnStatus rpinn_nuts_start(RpinnContext *context, RpinnNuts *nuts, uint64_t seed, uint64_t chain,
+                                       const double *theta);
+/* One iteration. Failures are those of the target, and a step size search that finds no bound
+ * (RPINN_ERROR_NUMERIC: the density is improper, or the step vanishes). */
+RPINN_API RpinnStatus rpinn_nuts_advance(RpinnContext *context, RpinnNuts *nuts, RpinnNutsDraw *draw);
+/* All draws are made. */
+RPINN_API bool rpinn_nuts_finished(const RpinnNuts *nuts);
+/* Iterations made, warmup included; leapfrogs made, those of step size searches included. */
+RPINN_API size_t rpinn_nuts_num_iterations(const RpinnNuts *nuts);
+RPINN_API size_t rpinn_nuts_num_leapfrogs(const RpinnNuts *nuts);
+/* The inverse metric now: diagonal [N] or dense [N][N]; NULL for the unit metric. */
+RPINN_API const double *rpinn_nuts_inverse_metric(const RpinnNuts *nuts);
+
+/* A flat state between two iterations: its size is the same for a chain at all times. A buffer of another size,
+ * of other options (but for num_draws, which may be more) or a damaged one is RPINN_ERROR_INPUT. */
+RPINN_API size_t rpinn_nuts_state_size(const RpinnNuts *nuts);
+RPINN_API void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer);
+RPINN_API RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const void *buffer,
+                                         size_t size);
+
+/* Whole chains, one after the other, from starts [num_chains][num_parameters] (NULL: uniform in (-2, 2), up to 100
+ * tries until the density is finite), into a sink whose statistics are lp, acceptance_rate, step_size, tree_depth,
+ * n_steps, diverging, energy, energy_error, max_energy_error and reached_max_treedepth. */
+RPINN_API RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDensity *target,
+                                        const RpinnNutsOptions *options, uint64_t seed, size_t num_chains,
+                                        const double *starts, RpinnDrawSink *sink);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+/* The saved state of a chain:
+ *
+ *   magic, version, bytes, num_parameters, options | fields of the chain | checksum
+ *
+ * in words of 64 bits of the machine's own byte order; a machine with another one does not find the magic.
+ * Each step of the checksum is invertible, so it finds every single changed word. Of symmetric matrices the
+ * lower triangle is saved. */
+#include <string.h>
+
+#include "nuts_chain.h"
+
+enum { STATE_VERSION = 1, NUM_OPTIONS = 14 };
+static const uint64_t state_magic = 0x72706e6e2d6e7473; /* "rpnn-nts" */
+
+typedef struct StateHeader {
+  uint64_t magic, version, bytes, num_parameters;
+  uint64_t num_draws;
+  uint64_t options[NUM_OPTIONS]; /* all the others, bit for bit */
+} StateHeader;
+
+/* A pass over the fields of a state, in one order for all three uses, so that they cannot drift apart. */
+typedef struct Cursor {
+  enum { MEASURE, SAVE, RESTORE } use;
+  unsigned char *target;       /* SAVE */
+  const unsigned char *source; /* RESTORE */
+  size_t position;
+} Cursor;
+
+static void pass_bytes(Cursor *cursor, void *field, size_t size) {
+  if (cursor->use == SAVE) memcpy(cursor->target + cursor->position, field, size);
+  if (cursor->use == RESTORE) memcpy(field, cursor->source + cursor->position, size);
+  cursor->position += size;
+}
+
+static void pass_numbers(Cursor *cursor, double *numbers, size_t count) {
+  pass_bytes(cursor, numbers, count * sizeof *numbers);
+}
+
+static void pass_count(Cursor *cursor, size_t *count) {
+  uint64_t word = *count;
+  pass_bytes(cursor, &word, sizeof word);
+  if (cursor->use == RESTORE) *count = (size_t)word;
+}
+
+static void pass_words(Cursor *cursor, uint32_t *words, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    size_t word = words[i];
+    pass_count(cursor, &word);
+    if (cursor->use == RESTORE) words[i] = (uint32_t)word;
+  }
+}
+
+static void pass_stream(Cursor *cursor, RpinnStream *stream) {
+  uint32_t num_words = stream->num_words, has_spare = stream->has_spare_normal != 0;
+  pass_words(cursor, stream->key, 2);
+  pass_words(cursor, stream->counter, 4);
+  pass_words(cursor, stream->words, 4);
+  pass_words(cursor, &num_words, 1);
+  pass_words(cursor, &has_spare, 1);
+  pass_numbers(cursor, &stream->spare_normal, 1);
+  if (cursor->use != RESTORE) return;
+  stream->num_words = num_words;
+  stream->has_spare_normal = has_spare != 0;
+}
+
+static void pass_matrix(Cursor *cursor, const RpinnNutsMetric *metric, double *matrix) {
+  size_t N = metric->num_parameters;
+  if (metric->kind == RPINN_METRIC_DIAGONAL)
+    pass_numbers(cursor, matrix, N);
+  else
+    for (size_t i = 0; i < N; i++) pass_numbers(cursor, matrix + i * N, i + 1);
+}
+
+static void pass_metric(Cursor *cursor, RpinnNutsMetric *metric) {
+  if (metric->kind == RPINN_METRIC_UNIT) return;
+  pass_count(cursor, &metric->num_draws);
+  pass_numbers(cursor, metric->mean, metric->num_parameters);
+  pass_matrix(cursor, metric, metric->squares);
+  pass_matrix(cursor, metric, metric->inverse);
+}
+
+/* Only a restore writes to the chain. */
+static void pass_chain(Cursor *cursor, RpinnNuts *nuts) {
+  RpinnPhasePoint *current = nuts->trajectory.current;
+  size_t started = nuts->started;
+  pass_count(cursor, &started);
+  if (cursor->use == RESTORE) nuts->started = started != 0;
+  pass_count(cursor, &nuts->num_iterations);
+  pass_count(cursor, &nuts->trajectory.num_leapfrogs);
+  pass_numbers(cursor, &nuts->step, 1);
+  pass_stream(cursor, &nuts->stream);
+  pass_numbers(cursor, &nuts->averaging.mu, 1);
+  pass_count(cursor, &nuts->averaging.count);
+  pass_numbers(cursor, &nuts->averaging.error, 1);
+  pass_numbers(cursor, &nuts->averaging.average, 1);
+  pass_metric(cursor, &nuts->metric);
+  pass_numbers(cursor, &current->log_density, 1);
+  pass_numbers(cursor, current->q, nuts->metric.num_parameters);
+  pass_numbers(cursor, current->gradient, nuts->metric.num_parameters);
+}
+
+size_t rpinn_nuts_state_size(const RpinnNuts *nuts) {
+  Cursor cursor = {.use = MEASURE};
+  pass_chain(&cursor, (RpinnNuts *)nuts);
+  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
+}
+
+/* FNV-1a over words. */
+static uint64_t checksum(const unsigned char *bytes, size_t count) {
+  uint64_t sum = 0xcbf29ce484222325, word;
+  for (size_t i = 0; i < count; i += sizeof word) {
+    memcpy(&word, bytes + i, sizeof word);
+    sum = (sum ^ word) * 0x100000001b3;
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+static uint64_t bits_of(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+static StateHeader header_of(const RpinnNuts *nuts) {
+  const RpinnNutsOptions *o = &nuts->options;
+  return (StateHeader){.magic = state_magic,
+                       .version = STATE_VERSION,
+                       .bytes = rpinn_nuts_state_size(nuts),
+                       .num_parameters = nuts->metric.num_parameters,
+                       .num_draws = o->num_draws,
+                       .options = {o->num_warmup, o->thin, (uint64_t)o->metric, o->max_depth,
+                                   bits_of(o->max_energy_error), bits_of(o->first_step),
+                                   bits_of(o->target_acceptance), bits_of(o->step_adaptation),
+                                   bits_of(o->gamma), bits_of(o->t0), bits_of(o->kappa), o->window_start,
+                                   o->window_base, o->window_end}};
+}
+
+void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer) {
+  StateHeader header = header_of(nuts);
+  memcpy(buffer, &header, sizeof header);
+  Cursor cursor = {.use = SAVE, .target = buffer, .position = sizeof header};
+  pass_chain(&cursor, (RpinnNuts *)nuts);
+  uint64_t sum = checksum(buffer, cursor.position);
+  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+}
+
+static RpinnStatus check_header(RpinnContext *context, const StateHeader *expected,
+                                const StateHeader *found) {
+  if (found->magic != expected->magic)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved chain of this machine type");
+  if (found->version != expected->version)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has version %llu, expected %d",
+                      (unsigned long long)found->version, STATE_VERSION);
+  if (found->num_parameters != expected->num_parameters)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has %llu parameters, expected %llu",
+                      (unsigned long long)found->num_parameters,
+                      (unsigned long long)expected->num_parameters);
+  if (memcmp(found->options, expected->options, sizeof found->options) != 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the chain was saved with other options; only num_draws may change");
+  if (found->num_draws > expected->num_draws)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the chain was saved on its way to %llu draws, expected at most %llu",
+                      (unsigned long long)found->num_draws, (unsigned long long)expected->num_draws);
+  return RPINN_OK;
+}
+
+static RpinnStatus check_buffer(RpinnContext *context, const RpinnNuts *nuts, const void *buffer,
+                                size_t size) {
+  StateHeader expected = header_of(nuts), found;
+  uint64_t sum;
+  if (size < sizeof found)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved chain of %zu bytes is cut short", size);
+  memcpy(&found, buffer, sizeof found);
+  RPINN_TRY(check_header(context, &expected, &found));
+  if (size != expected.bytes)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has %zu bytes, expected %llu", size,
+                      (unsigned long long)expected.bytes);
+  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
+  if (sum != checksum(buffer, size - sizeof sum))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain is damaged: its checksum differs");
+  return RPINN_OK;
+}
+
+static void mirror(const RpinnNutsMetric *metric) {
+  size_t N = metric->num_parameters;
+  if (metric->kind != RPINN_METRIC_DENSE) return;
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < i; j++) metric->inverse[j * N + i] = metric->inverse[i * N + j];
+}
+
+RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const void *buffer, size_t size) {
+  RPINN_TRY(check_buffer(context, nuts, buffer, size));
+  Cursor cursor = {.use = RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  rpinn_trajectory_clear(&nuts->trajectory);
+  pass_chain(&cursor, nuts);
+  mirror(&nuts->metric);
+  if (nuts->stream.num_words <= 4 && rpinn_nuts_metric_refresh(&nuts->metric)) return RPINN_OK;
+  nuts->started = false;
+  return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain holds a number that is out of range");
+}

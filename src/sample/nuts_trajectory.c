@@ -1,0 +1,257 @@
+/* Leapfrog with step e:   p += e/2 g,  q += e M^-1 p,  p += e/2 g(q)
+ *
+ * A tree of depth d is 2^d successive points with weights exp(H_0 - H). It is two trees of depth d - 1, and
+ * its proposal is one of their two, each with the probability of its share of the weight. The trajectory
+ * itself doubles by a tree of its own size at a random end, and prefers what is new: it takes the proposal of
+ * the new half with probability min(1, w_new/w_old) (biased progressive sampling; Betancourt 2017).
+ *
+ * Two halves A, B in the order of time go on as long as they do not turn back. With rho the sum of the
+ * momenta, and (a, b, rho) good when a#.rho > 0 and b#.rho > 0, all of these must be good:
+ *
+ *   (first of A, last of B,  rho_A + rho_B)
+ *   (first of A, first of B, rho_A + p of first of B)
+ *   (last of A,  last of B,  rho_B + p of last of A)
+ *
+ * The last two see a turn that begins at the seam. Read backwards they change places, so a tree that grows
+ * backwards in time needs no other rule. A tree with a divergence or a turn inside is thrown away, and ends
+ * the trajectory. */
+#include "nuts_trajectory.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dense_algebra.h"
+#include "phase_vectors.h"
+
+/* A part of a trajectory. It holds one use of each of its three points, which may be the same. */
+typedef struct Tree {
+  RpinnPhasePoint *first, *last, *proposal;
+  const double *rho;
+  double log_weight;
+} Tree;
+
+/* ---- the pool ---- */
+
+static bool allocate_point(RpinnArena *arena, const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
+  point->q = RPINN_ARENA_NEW(arena, double, trajectory->length);
+  point->p = RPINN_ARENA_NEW(arena, double, trajectory->length);
+  point->gradient = RPINN_ARENA_NEW(arena, double, trajectory->length);
+  point->sharp = trajectory->metric->kind == RPINN_METRIC_UNIT
+                     ? point->p
+                     : RPINN_ARENA_NEW(arena, double, trajectory->length);
+  return point->q && point->p && point->gradient && point->sharp;
+}
+
+bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, const RpinnNutsMetric *metric,
+                             RpinnStream *stream, unsigned max_depth, double max_energy_error,
+                             RpinnTrajectory *trajectory) {
+  *trajectory = (RpinnTrajectory){.target = *target,
+                                  .metric = metric,
+                                  .stream = stream,
+                                  .length = rpinn_phase_length(target->num_parameters),
+                                  .max_depth = max_depth,
+                                  .max_energy_error = max_energy_error,
+                                  /* three of a finished half on each level, of the trajectory and of the half
+                                     in the making, and the state before it all */
+                                  .num_points = 3 * ((size_t)max_depth + 3)};
+  trajectory->points = RPINN_ARENA_NEW(arena, RpinnPhasePoint, trajectory->num_points);
+  trajectory->free_points = RPINN_ARENA_NEW(arena, RpinnPhasePoint *, trajectory->num_points);
+  trajectory->scratch = RPINN_ARENA_NEW(arena, double *, max_depth + 1);
+  trajectory->rho = RPINN_ARENA_NEW(arena, double, trajectory->length);
+  if (!trajectory->points || !trajectory->free_points || !trajectory->scratch || !trajectory->rho)
+    return false;
+  for (size_t i = 0; i < trajectory->num_points; i++)
+    if (!allocate_point(arena, trajectory, &trajectory->points[i])) return false;
+  for (unsigned depth = 0; depth <= max_depth; depth++) {
+    trajectory->scratch[depth] = RPINN_ARENA_NEW(arena, double, trajectory->length);
+    if (!trajectory->scratch[depth]) return false;
+  }
+  trajectory->current = &trajectory->points[0];
+  rpinn_trajectory_clear(trajectory);
+  return true;
+}
+
+void rpinn_trajectory_clear(RpinnTrajectory *trajectory) {
+  trajectory->num_free = 0;
+  for (size_t i = 0; i < trajectory->num_points; i++)
+    if (&trajectory->points[i] != trajectory->current)
+      trajectory->free_points[trajectory->num_free++] = &trajectory->points[i];
+}
+
+/* The last one given back, which the caches still know. */
+static RpinnPhasePoint *take_point(RpinnTrajectory *trajectory, unsigned uses) {
+  RpinnPhasePoint *point = trajectory->free_points[--trajectory->num_free];
+  point->uses = uses;
+  return point;
+}
+
+static void release(RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
+  if (--point->uses == 0) trajectory->free_points[trajectory->num_free++] = point;
+}
+
+/* ---- points ---- */
+
+static RpinnStatus evaluate(const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
+  return trajectory->target.evaluate(trajectory->target.data, point->q, &point->log_density, point->gradient);
+}
+
+/* p += kick g, then sharp and energy. */
+static void finish_momentum(const RpinnTrajectory *trajectory, double kick, RpinnPhasePoint *point) {
+  const RpinnNutsMetric *metric = trajectory->metric;
+  double twice_kinetic;
+  if (metric->kind == RPINN_METRIC_DENSE) {
+    rpinn_phase_kick(trajectory->length, kick, NULL, point->gradient, point->p, NULL);
+    rpinn_dense_times(metric->num_parameters, metric->num_parameters, metric->inverse, point->p,
+                      point->sharp);
+    twice_kinetic = rpinn_phase_dot(trajectory->length, point->p, point->sharp);
+  } else {
+    twice_kinetic =
+        rpinn_phase_kick(trajectory->length, kick, metric->inverse, point->gradient, point->p, point->sharp);
+  }
+  double energy = 0.5 * twice_kinetic - point->log_density;
+  point->energy = isfinite(energy) ? energy : HUGE_VAL;
+}
+
+void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
+  finish_momentum(trajectory, 0, point);
+}
+
+RpinnStatus rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta) {
+  rpinn_trajectory_clear(trajectory);
+  memcpy(trajectory->current->q, theta, trajectory->target.num_parameters * sizeof(double));
+  return evaluate(trajectory, trajectory->current);
+}
+
+void rpinn_trajectory_refresh(RpinnTrajectory *trajectory) {
+  rpinn_nuts_metric_draw(trajectory->metric, trajectory->stream, trajectory->current->p);
+  rpinn_trajectory_weigh(trajectory, trajectory->current);
+}
+
+RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step,
+                                  RpinnPhasePoint **to) {
+  const RpinnNutsMetric *metric = trajectory->metric;
+  size_t length = trajectory->length, N = metric->num_parameters;
+  RpinnPhasePoint *point = *to = take_point(trajectory, 0);
+  rpinn_phase_kick_drift(length, 0.5 * step, metric->kind == RPINN_METRIC_DENSE ? 0 : step,
+                         metric->kind == RPINN_METRIC_DENSE ? NULL : metric->inverse, from->p, from->gradient,
+                         from->q, point->p, point->q);
+  if (metric->kind == RPINN_METRIC_DENSE) {
+    rpinn_dense_times(N, N, metric->inverse, point->p, point->sharp);
+    rpinn_dense_add(N, step, point->sharp, point->q);
+  }
+  RPINN_TRY(evaluate(trajectory, point));
+  trajectory->num_leapfrogs++;
+  finish_momentum(trajectory, 0.5 * step, point);
+  return RPINN_OK;
+}
+
+/* ---- trees ---- */
+
+static double log_sum(double a, double b) {
+  double larger = fmax(a, b);
+  return larger + log1p(exp(fmin(a, b) - larger));
+}
+
+/* rho = rho of both; true when nothing turns back. */
+static bool join(const RpinnTrajectory *trajectory, const Tree *a, const Tree *b, double *rho) {
+  double products[6];
+  bool pair = a->first == a->last && b->first == b->last; /* single points: the three conditions are one */
+  RpinnPhaseHalves halves = {a->rho,     b->rho,         a->first->sharp, b->last->sharp,
+                             a->last->p, a->last->sharp, b->first->p,     b->first->sharp};
+  if (pair)
+    rpinn_phase_join_pair(trajectory->length, a->rho, b->rho, a->first->sharp, b->last->sharp, rho, products);
+  else
+    rpinn_phase_join(trajectory->length, &halves, rho, products);
+  for (int k = 0; k < (pair ? 2 : 6); k++)
+    if (!(products[k] > 0)) return false;
+  return true;
+}
+
+/* a becomes a and b, b is used up; false when the whole turns back. */
+static bool merge(RpinnTrajectory *trajectory, Tree *a, const Tree *b, bool prefer_new, double *rho) {
+  double log_weight = log_sum(a->log_weight, b->log_weight);
+  bool goes_on = join(trajectory, a, b, rho);
+  bool take_new = rpinn_stream_uniform(trajectory->stream) <
+                  exp(b->log_weight - (prefer_new ? a->log_weight : log_weight));
+  release(trajectory, take_new ? a->proposal : b->proposal);
+  release(trajectory, a->last);
+  release(trajectory, b->first);
+  *a = (Tree){a->first, b->last, take_new ? b->proposal : a->proposal, rho, log_weight};
+  return goes_on;
+}
+
+/* The point after from. *valid: it does not diverge. */
+static RpinnStatus build_leaf(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, Tree *tree,
+                              bool *valid) {
+  RpinnPhasePoint *point;
+  RPINN_TRY(rpinn_trajectory_leap(trajectory, from, trajectory->step, &point));
+  point->uses = 3;
+  double error = point->energy - trajectory->first_energy;
+  trajectory->num_steps++;
+  trajectory->acceptance_sum += fmin(1, exp(-error));
+  if (fabs(error) > fabs(trajectory->max_error)) trajectory->max_error = error;
+  *tree = (Tree){point, point, point, point->p, -error};
+  *valid = error <= trajectory->max_energy_error;
+  if (!*valid) trajectory->diverging = true;
+  return RPINN_OK;
+}
+
+/* The 2^depth points after from, with their rho in `rho` (but for a single point, whose momentum it is). */
+static RpinnStatus build(RpinnTrajectory *trajectory, unsigned depth, const RpinnPhasePoint *from,
+                         double *rho, Tree *tree, bool *valid) {
+  if (depth == 0) return build_leaf(trajectory, from, tree, valid);
+  Tree later;
+  RPINN_TRY(build(trajectory, depth - 1, from, rho, tree, valid));
+  if (!*valid) return RPINN_OK;
+  RPINN_TRY(build(trajectory, depth - 1, tree->last, trajectory->scratch[depth], &later, valid));
+  if (*valid) *valid = merge(trajectory, tree, &later, false, rho);
+  return RPINN_OK;
+}
+
+static void choose_end(RpinnTrajectory *trajectory, Tree *whole) {
+  if (rpinn_stream_uniform(trajectory->stream) > 0.5) return;
+  RpinnPhasePoint *first = whole->first;
+  whole->first = whole->last;
+  whole->last = first;
+  trajectory->step = -trajectory->step;
+}
+
+static RpinnStatus grow(RpinnTrajectory *trajectory, Tree *whole, RpinnTransition *transition) {
+  bool goes_on = true;
+  unsigned depth = 0;
+  while (goes_on && depth < trajectory->max_depth) {
+    Tree half;
+    bool valid;
+    choose_end(trajectory, whole);
+    RPINN_TRY(build(trajectory, depth, whole->last, trajectory->scratch[0], &half, &valid));
+    if (!valid) break;
+    depth++;
+    goes_on = merge(trajectory, whole, &half, true, trajectory->rho);
+    transition->reached_max_depth = goes_on && depth == trajectory->max_depth;
+  }
+  transition->tree_depth = depth;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_trajectory_transition(RpinnTrajectory *trajectory, double step,
+                                        RpinnTransition *transition) {
+  RpinnPhasePoint *start = trajectory->current;
+  rpinn_trajectory_refresh(trajectory);
+  start->uses = 3;
+  trajectory->step = step;
+  trajectory->first_energy = start->energy;
+  trajectory->acceptance_sum = trajectory->max_error = 0;
+  trajectory->num_steps = 0;
+  trajectory->diverging = false;
+  Tree whole = {start, start, start, start->p, 0};
+  *transition = (RpinnTransition){0};
+  RPINN_TRY(grow(trajectory, &whole, transition));
+  trajectory->current = whole.proposal;
+  rpinn_trajectory_clear(trajectory);
+  transition->energy_error = whole.proposal->energy - trajectory->first_energy;
+  transition->max_energy_error = trajectory->max_error;
+  transition->acceptance_rate = trajectory->acceptance_sum / (double)trajectory->num_steps;
+  transition->num_steps = trajectory->num_steps;
+  transition->diverging = trajectory->diverging;
+  return RPINN_OK;
+}
