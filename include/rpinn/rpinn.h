@@ -16,6 +16,7 @@
 #include "rpinn/settings.h"
 #include "rpinn/status.h"
 #include "rpinn/study.h"
+#include "rpinn/svgd.h"
 #include "rpinn/target.h"
 #include "rpinn/version.h"
 

@@ -6,7 +6,8 @@
  *             are needed
  *   share     work / time per iteration / rate of bare sgemm [H x H x rows]
  *   pair      two threads on two members: throughput over one thread, divided by the same for bare sgemm
- *   Jacobian  time of the dense Jacobian of one member / time of one gradient, both in double */
+ *   Jacobian  time of the dense Jacobian of one member / time of one gradient, both in double
+ *   SVGD      time of an iteration / time of its gradients and two products, see svgd_speed.h */
 #include <cblas.h>
 #include <math.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include "posterior.h"
 #include "rpinn/bench.h"
 #include "rpinn/version.h"
+#include "svgd_speed.h"
 
 enum { MAX_SHAPES = 3, MAX_REPETITIONS = 1000, DEFAULT_REPETITIONS = 25 };
 
@@ -41,6 +43,8 @@ enum { NUM_CASES = sizeof cases / sizeof cases[0] };
 static const double pair_bar = 0.95;
 static const double jacobian_bar = 3.5; /* at most */
 enum { JACOBIAN_CASE = 2 };
+static const double svgd_bar = 1.6; /* at most */
+enum { MAX_SVGD_REPETITIONS = 7 };  /* each of them takes a fifth of a second */
 
 typedef struct Line {
   double work;                     /* floating-point operations of an iteration */
@@ -54,6 +58,7 @@ struct RpinnBench {
   Line lines[NUM_CASES];
   double pair[MAX_REPETITIONS];
   double jacobian[MAX_REPETITIONS];
+  double svgd[MAX_SVGD_REPETITIONS], svgd_seconds[MAX_SVGD_REPETITIONS];
   char cpu[128];
 };
 
@@ -271,6 +276,7 @@ typedef struct Setup {
   Member second; /* of the first case, for two threads */
   Products products, second_products;
   JacobianWork jacobian;
+  RpinnSvgdSpeed *svgd;
 } Setup;
 
 static void measure_once(RpinnBench *bench, Setup *setup, size_t repetition) {
@@ -313,6 +319,7 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
   }
   RPINN_TRY(create_member(context, &cases[0], "float", &setup->second));
   RPINN_TRY(create_jacobian_work(context, &setup->jacobian));
+  RPINN_TRY(rpinn_svgd_speed_create(context, &setup->svgd));
   if (!create_products(&setup->products) || !create_products(&setup->second_products))
     return rpinn_fail_memory(context);
   size_t wanted = bench->repetitions;
@@ -321,6 +328,9 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
       return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted after %zu repetitions",
                         bench->repetitions);
     measure_once(bench, setup, bench->repetitions);
+    size_t k = bench->repetitions;
+    if (k < MAX_SVGD_REPETITIONS)
+      RPINN_TRY(rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[k], &bench->svgd_seconds[k]));
   }
   return RPINN_OK;
 }
@@ -339,6 +349,7 @@ RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *o
   destroy_products(&setup.products);
   destroy_products(&setup.second_products);
   destroy_jacobian_work(&setup.jacobian);
+  rpinn_svgd_speed_destroy(setup.svgd);
   if (status == RPINN_OK) return RPINN_OK;
   rpinn_bench_destroy(*bench);
   *bench = NULL;
@@ -351,9 +362,16 @@ void rpinn_bench_destroy(RpinnBench *bench) {
 
 /* ---- results ---- */
 
+/* Median of one of the two figures of SVGD, which has fewer repetitions. */
+static double svgd_median(const RpinnBench *bench, const double *values) {
+  return median(values,
+                bench->repetitions < MAX_SVGD_REPETITIONS ? bench->repetitions : MAX_SVGD_REPETITIONS);
+}
+
 double rpinn_bench_worst(const RpinnBench *bench) {
   double worst = fmin(median(bench->pair, bench->repetitions) / pair_bar,
                       jacobian_bar / median(bench->jacobian, bench->repetitions));
+  worst = fmin(worst, svgd_bar / svgd_median(bench, bench->svgd));
   for (size_t k = 0; k < NUM_CASES; k++)
     worst = fmin(worst, median(bench->lines[k].share, bench->repetitions) / cases[k].bar);
   return worst;
@@ -380,6 +398,11 @@ char *rpinn_bench_text(const RpinnBench *bench) {
       "two threads", median(bench->pair, bench->repetitions), pair_bar);
   rpinn_text_append(&text, "  %-24s %46.2f  %4.2f   (at most; in gradients, both in double)\n",
                     "darcy, dense Jacobian", median(bench->jacobian, bench->repetitions), jacobian_bar);
+  rpinn_text_append(
+      &text,
+      "  %-24s %46.2f  %4.2f   (at most; 1000 particles, two threads, %.0f ms / gradients + 2 sgemm)\n",
+      "SVGD iteration", svgd_median(bench, bench->svgd), svgd_bar,
+      1e3 * svgd_median(bench, bench->svgd_seconds));
   if (!text.failed) return text.bytes;
   rpinn_text_free(&text);
   return NULL;
@@ -414,6 +437,11 @@ char *rpinn_bench_json(const RpinnBench *bench) {
   rpinn_json_open(&json, "dense_jacobian", '{');
   rpinn_json_number(&json, "gradients", median(bench->jacobian, bench->repetitions));
   rpinn_json_number(&json, "bar_at_most", jacobian_bar);
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "svgd_iteration", '{');
+  rpinn_json_number(&json, "over_gradients_and_two_products", svgd_median(bench, bench->svgd));
+  rpinn_json_number(&json, "seconds_per_iteration", svgd_median(bench, bench->svgd_seconds));
+  rpinn_json_number(&json, "bar_at_most", svgd_bar);
   rpinn_json_close(&json, '}');
   rpinn_json_number(&json, "worst_share_of_bar", rpinn_bench_worst(bench));
   rpinn_json_close(&json, '}');

@@ -1,0 +1,444 @@
+/* SVGD: an iteration is
+ *
+ *   distances       mean, centred particles, Gram matrix             (svgd_kernel.c)
+ *   gradients       one task a particle, and one for the median
+ *   kernel          exponentials, and the matrix that k multiplies   (svgd_kernel.c)
+ *   step            a tile of phi, and what the optimiser makes of it while it is in the cache
+ *
+ * and all of it is shared out among the threads, one per target.
+ *
+ * A saved state is   header | iterations, particles, moments, results of the last iteration | checksum   in
+ * the machine's own byte order and in words of eight bytes. The checksum is FNV-1a over words: every step is
+ * invertible, so that one changed word is always found. */
+#include "rpinn/svgd.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "arena.h"
+#include "dense_algebra.h"
+#include "optimizer.h"
+#include "svgd_kernel.h"
+
+/* What one thread works with. */
+typedef struct Workspace {
+  RpinnLogDensity target;
+  double *gradient; /* [N] */
+  void *product;    /* a tile in the precision of the products */
+  double *phi;      /* a tile */
+} Workspace;
+
+struct RpinnSvgd {
+  RpinnArena *arena; /* holds everything but the team */
+  RpinnTeam *team;
+  RpinnSvgdOptions options;
+  size_t n, N;
+  Workspace *workspaces; /* [threads] */
+  RpinnSvgdKernel kernel;
+  RpinnStatus *statuses; /* [n] of the gradients */
+  double *norm_parts;    /* [tiles of phi][RPINN_SVGD_TILE_ROWS] sums of phi^2 */
+  bool started;
+  /* ---- saved ---- */
+  uint64_t num_iterations;
+  double *particles;     /* [n][N] */
+  double *m, *v;         /* [n][N] Adam's moments; Adagrad has v alone, m is NULL */
+  double *log_densities; /* [n] */
+  double bandwidth, mean_norm;
+};
+
+RpinnSvgdOptions rpinn_svgd_default_options(void) {
+  return (RpinnSvgdOptions){.num_particles = 100,
+                            .optimizer = RPINN_SVGD_ADAM,
+                            .rule = {.learning_rate = 1e-3,
+                                     .decay_rate = 1,
+                                     .decay_steps = 1,
+                                     .beta1 = 0.9,
+                                     .beta2 = 0.999,
+                                     .epsilon = 1e-8}};
+}
+
+/* ---- create and destroy ---- */
+
+static RpinnStatus check_positive(RpinnContext *context, const char *name, double value) {
+  if (value > 0 && isfinite(value)) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT, "%s is %g, expected a positive number", name, value);
+}
+
+static RpinnStatus check_options(RpinnContext *context, const RpinnSvgdOptions *options) {
+  const RpinnAdamRule *rule = &options->rule;
+  if (options->num_particles == 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "num_particles is 0, expected at least 1");
+  if (options->num_particles > INT32_MAX) /* what BLAS can count */
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu particles are too many", options->num_particles);
+  RPINN_TRY(check_positive(context, "learning_rate", rule->learning_rate));
+  RPINN_TRY(check_positive(context, "decay_rate", rule->decay_rate));
+  RPINN_TRY(check_positive(context, "decay_steps", rule->decay_steps));
+  if (options->optimizer == RPINN_SVGD_ADAGRAD) return RPINN_OK;
+  if (options->optimizer != RPINN_SVGD_ADAM)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "optimizer is %d, expected Adam or Adagrad",
+                      (int)options->optimizer);
+  RPINN_TRY(check_positive(context, "epsilon", rule->epsilon));
+  if (!(rule->beta1 >= 0 && rule->beta1 < 1 && rule->beta2 >= 0 && rule->beta2 < 1))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "beta1 and beta2 are %g and %g, expected 0 <= beta < 1",
+                      rule->beta1, rule->beta2);
+  return RPINN_OK;
+}
+
+static RpinnStatus check_targets(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets) {
+  if (num_targets == 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "there are no targets, expected at least 1");
+  if (targets[0].num_parameters == 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "there are no parameters to move");
+  if (targets[0].num_parameters > INT32_MAX)
+    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu parameters are too many",
+                      targets[0].num_parameters);
+  for (size_t k = 1; k < num_targets; k++)
+    if (targets[k].num_parameters != targets[0].num_parameters)
+      return rpinn_fail(context, RPINN_ERROR_INPUT,
+                        "target %zu has %zu parameters, expected %zu as in the first", k,
+                        targets[k].num_parameters, targets[0].num_parameters);
+  return RPINN_OK;
+}
+
+/* Everything in the arena; false when out of memory. */
+static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnLogDensity *targets) {
+  RpinnArena *arena = svgd->arena;
+  size_t n = svgd->n, N = svgd->N, tile = (size_t)RPINN_SVGD_TILE_ROWS * RPINN_SVGD_TILE_COLUMNS;
+  const RpinnSvgdOptions *options = &svgd->options;
+  if (!rpinn_svgd_kernel_create(&svgd->kernel, n, N, options->single_precision, options->undivided_repulsion,
+                                arena))
+    return false;
+  bool adam = options->optimizer == RPINN_SVGD_ADAM;
+  svgd->statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n);
+  svgd->norm_parts =
+      RPINN_ARENA_NEW(arena, double, rpinn_svgd_kernel_num_tiles(&svgd->kernel) * RPINN_SVGD_TILE_ROWS);
+  svgd->particles = RPINN_ARENA_NEW(arena, double, n *N);
+  svgd->m = adam ? RPINN_ARENA_NEW(arena, double, n *N) : NULL;
+  svgd->v = RPINN_ARENA_NEW(arena, double, n *N);
+  svgd->log_densities = RPINN_ARENA_NEW(arena, double, n);
+  svgd->workspaces = RPINN_ARENA_NEW(arena, Workspace, num_targets);
+  bool enough = svgd->statuses && svgd->norm_parts && svgd->particles && (svgd->m || !adam) && svgd->v &&
+                svgd->log_densities && svgd->workspaces;
+  for (size_t k = 0; k < num_targets && enough; k++) {
+    Workspace *workspace = &svgd->workspaces[k];
+    *workspace = (Workspace){targets[k], RPINN_ARENA_NEW(arena, double, N),
+                             rpinn_arena_allocate(arena, tile, svgd->kernel.products->real_size),
+                             RPINN_ARENA_NEW(arena, double, tile)};
+    enough = workspace->gradient && workspace->product && workspace->phi;
+  }
+  return enough;
+}
+
+RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets,
+                              const RpinnSvgdOptions *options, RpinnSvgd **svgd) {
+  *svgd = NULL;
+  RPINN_TRY(check_options(context, options));
+  RPINN_TRY(check_targets(context, num_targets, targets));
+  rpinn_dense_use_one_thread();
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnSvgd *created = arena ? RPINN_ARENA_NEW(arena, RpinnSvgd, 1) : NULL;
+  if (!created) {
+    rpinn_arena_destroy(arena);
+    return rpinn_fail_memory(context);
+  }
+  created->arena = arena;
+  created->options = *options;
+  created->n = options->num_particles;
+  created->N = targets[0].num_parameters;
+  RpinnStatus status = allocate(created, num_targets, targets)
+                           ? rpinn_team_create(context, num_targets, &created->team)
+                           : rpinn_fail_memory(context);
+  if (status != RPINN_OK)
+    rpinn_svgd_destroy(created);
+  else
+    *svgd = created;
+  return status;
+}
+
+void rpinn_svgd_destroy(RpinnSvgd *svgd) {
+  if (!svgd) return;
+  rpinn_team_destroy(svgd->team);
+  rpinn_arena_destroy(svgd->arena);
+}
+
+/* ---- gradients ---- */
+
+static bool all_finite(const double *numbers, size_t count) {
+  bool finite = true;
+  for (size_t j = 0; j < count; j++) finite &= isfinite(numbers[j]) != 0;
+  return finite;
+}
+
+/* The median first: it takes one thread as long as some hundred gradients take, and the others go on. */
+static void evaluate_task(void *user, size_t thread, size_t task) {
+  RpinnSvgd *svgd = user;
+  if (task == 0) {
+    rpinn_svgd_kernel_find_bandwidth(&svgd->kernel);
+    return;
+  }
+  size_t i = task - 1;
+  Workspace *workspace = &svgd->workspaces[thread];
+  svgd->statuses[i] = workspace->target.evaluate(workspace->target.data, svgd->particles + i * svgd->N,
+                                                 &svgd->log_densities[i], workspace->gradient);
+  if (svgd->statuses[i] != RPINN_OK) return;
+  if (!isfinite(svgd->log_densities[i]) || !all_finite(workspace->gradient, svgd->N))
+    svgd->statuses[i] = RPINN_ERROR_NUMERIC;
+  svgd->kernel.products->set_gradient(&svgd->kernel, i, workspace->gradient);
+}
+
+static RpinnStatus report_gradients(RpinnContext *context, const RpinnSvgd *svgd) {
+  for (size_t i = 0; i < svgd->n; i++) {
+    unsigned long long done = svgd->num_iterations;
+    double log_density = svgd->log_densities[i];
+    if (svgd->statuses[i] == RPINN_OK) continue;
+    if (svgd->statuses[i] != RPINN_ERROR_NUMERIC)
+      return rpinn_fail(context, svgd->statuses[i],
+                        "the log density of particle %zu could not be computed after %llu iterations", i,
+                        done);
+    if (isfinite(log_density))
+      return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                        "the gradient of the log density at particle %zu is not finite after %llu iterations",
+                        i, done);
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the log density of particle %zu is %g after %llu iterations, expected a finite number",
+                      i, log_density, done);
+  }
+  if (!isfinite(svgd->kernel.squared_bandwidth))
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the particles are too far apart for products in %s after %llu iterations",
+                      svgd->options.single_precision ? "float" : "double",
+                      (unsigned long long)svgd->num_iterations);
+  return RPINN_OK;
+}
+
+/* ---- the step ---- */
+
+/* The optimiser's numbers of one iteration. */
+typedef struct Step {
+  RpinnSvgd *svgd;
+  double rate;      /* Adam: with m's correction in it */
+  double unbias_v;  /* Adam: 1 / (1 - beta2^(t+1)) */
+  double keep, add; /* Adagrad: G = keep G + add g^2 */
+} Step;
+
+static Step make_step(RpinnSvgd *svgd) {
+  const RpinnAdamRule *rule = &svgd->options.rule;
+  double t = (double)svgd->num_iterations;
+  Step step = {.svgd = svgd, .rate = rule->learning_rate * pow(rule->decay_rate, t / rule->decay_steps)};
+  if (svgd->options.optimizer == RPINN_SVGD_ADAM) {
+    step.rate /= 1 - pow(rule->beta1, t + 1);
+    step.unbias_v = 1 / (1 - pow(rule->beta2, t + 1));
+  } else {
+    step.keep = svgd->num_iterations == 0 ? 0 : 0.9;
+    step.add = svgd->num_iterations == 0 ? 1 : 0.1;
+  }
+  return step;
+}
+
+static void adam_row(const Step *step, size_t count, const double *phi, double *x, double *m, double *v) {
+  const RpinnAdamRule *rule = &step->svgd->options.rule;
+  double beta1 = rule->beta1, beta2 = rule->beta2, rate = step->rate, unbias_v = step->unbias_v;
+  for (size_t j = 0; j < count; j++) {
+    double g = phi[j];
+    m[j] = beta1 * m[j] + (1 - beta1) * g;
+    v[j] = beta2 * v[j] + (1 - beta2) * g * g;
+    x[j] += rate * m[j] / (sqrt(v[j] * unbias_v) + rule->epsilon);
+  }
+}
+
+static void adagrad_row(const Step *step, size_t count, const double *phi, double *x, double *v) {
+  for (size_t j = 0; j < count; j++) {
+    double g = phi[j];
+    v[j] = step->keep * v[j] + step->add * g * g;
+    x[j] += step->rate * g / (1e-6 + sqrt(v[j]));
+  }
+}
+
+static void step_tile(void *user, size_t thread, size_t task) {
+  const Step *step = user;
+  RpinnSvgd *svgd = step->svgd;
+  const Workspace *workspace = &svgd->workspaces[thread];
+  RpinnTile tile = rpinn_svgd_kernel_tile(&svgd->kernel, task);
+  svgd->kernel.products->direction(&svgd->kernel, tile, workspace->product, workspace->phi);
+  for (size_t i = 0; i < tile.num_rows; i++) {
+    const double *phi = workspace->phi + i * tile.num_columns;
+    size_t start = (tile.row + i) * svgd->N + tile.column;
+    double sum = 0;
+    for (size_t j = 0; j < tile.num_columns; j++) sum += phi[j] * phi[j];
+    svgd->norm_parts[task * RPINN_SVGD_TILE_ROWS + i] = sum;
+    if (svgd->m)
+      adam_row(step, tile.num_columns, phi, svgd->particles + start, svgd->m + start, svgd->v + start);
+    else
+      adagrad_row(step, tile.num_columns, phi, svgd->particles + start, svgd->v + start);
+  }
+}
+
+/* The mean of |phi_i| from the sums over the tiles, in the order of the tiles. */
+static double mean_norm(const RpinnSvgd *svgd) {
+  size_t num_tiles = rpinn_svgd_kernel_num_tiles(&svgd->kernel);
+  double sum = 0;
+  for (size_t t = 0, next; t < num_tiles; t = next) {
+    RpinnTile first = rpinn_svgd_kernel_tile(&svgd->kernel, t);
+    for (next = t; next < num_tiles; next++)
+      if (rpinn_svgd_kernel_tile(&svgd->kernel, next).row != first.row) break;
+    for (size_t i = 0; i < first.num_rows; i++) {
+      double square = 0;
+      for (size_t k = t; k < next; k++) square += svgd->norm_parts[k * RPINN_SVGD_TILE_ROWS + i];
+      sum += sqrt(square);
+    }
+  }
+  return sum / (double)svgd->n;
+}
+
+static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
+  rpinn_svgd_kernel_measure(&svgd->kernel, svgd->team, svgd->particles);
+  rpinn_team_run(svgd->team, 1 + svgd->n, evaluate_task, svgd);
+  RPINN_TRY(report_gradients(context, svgd));
+  rpinn_svgd_kernel_weigh(&svgd->kernel, svgd->team);
+  Step step = make_step(svgd);
+  rpinn_team_run(svgd->team, rpinn_svgd_kernel_num_tiles(&svgd->kernel), step_tile, &step);
+  svgd->bandwidth = sqrt(svgd->kernel.squared_bandwidth);
+  svgd->mean_norm = mean_norm(svgd);
+  if (!isfinite(svgd->mean_norm)) {
+    svgd->started = false;
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the direction of the particles overflows after %llu iterations",
+                      (unsigned long long)svgd->num_iterations);
+  }
+  svgd->num_iterations++;
+  return RPINN_OK;
+}
+
+/* ---- a run ---- */
+
+RpinnStatus rpinn_svgd_start(RpinnContext *context, RpinnSvgd *svgd, const double *particles) {
+  size_t n = svgd->n, N = svgd->N;
+  for (size_t i = 0; i < n; i++)
+    if (!all_finite(particles + i * N, N))
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "particle %zu is not finite at the start", i);
+  memcpy(svgd->particles, particles, n * N * sizeof(double));
+  if (svgd->m) memset(svgd->m, 0, n * N * sizeof(double));
+  memset(svgd->v, 0, n * N * sizeof(double));
+  for (size_t i = 0; i < n; i++) svgd->log_densities[i] = NAN;
+  svgd->bandwidth = svgd->mean_norm = NAN;
+  svgd->num_iterations = 0;
+  svgd->started = true;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_svgd_advance(RpinnContext *context, RpinnSvgd *svgd, size_t num_iterations) {
+  if (!svgd->started)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the particles were neither started nor restored");
+  for (size_t k = 0; k < num_iterations; k++) RPINN_TRY(iterate(context, svgd));
+  return RPINN_OK;
+}
+
+size_t rpinn_svgd_num_iterations(const RpinnSvgd *svgd) {
+  return (size_t)svgd->num_iterations;
+}
+
+const double *rpinn_svgd_particles(const RpinnSvgd *svgd) {
+  return svgd->particles;
+}
+
+const double *rpinn_svgd_log_densities(const RpinnSvgd *svgd) {
+  return svgd->log_densities;
+}
+
+double rpinn_svgd_bandwidth(const RpinnSvgd *svgd) {
+  return svgd->bandwidth;
+}
+
+double rpinn_svgd_mean_norm(const RpinnSvgd *svgd) {
+  return svgd->mean_norm;
+}
+
+/* ---- the saved state ---- */
+
+typedef struct StateHeader {
+  uint64_t magic, version, bytes, num_particles, num_parameters, optimizer, undivided, single;
+  RpinnAdamRule rule;
+} StateHeader;
+
+enum { STATE_VERSION = 1 };
+static const uint64_t state_magic = 0x72706e6e73766764; /* "rpnnsvgd" */
+
+static uint64_t checksum(const unsigned char *bytes, size_t count) {
+  uint64_t sum = 0xcbf29ce484222325, word;
+  for (size_t i = 0; i < count; i += sizeof word) {
+    memcpy(&word, bytes + i, sizeof word);
+    sum = (sum ^ word) * 0x100000001b3;
+  }
+  return sum;
+}
+
+/* All fields between the header and the checksum. Only a restore writes to them. */
+static void transfer(RpinnSvgd *svgd, RpinnStateCursor *cursor) {
+  size_t count = svgd->n * svgd->N;
+  rpinn_state_field(cursor, &svgd->num_iterations, sizeof svgd->num_iterations);
+  rpinn_state_numbers(cursor, svgd->particles, count);
+  if (svgd->m) rpinn_state_numbers(cursor, svgd->m, count);
+  rpinn_state_numbers(cursor, svgd->v, count);
+  rpinn_state_numbers(cursor, svgd->log_densities, svgd->n);
+  rpinn_state_numbers(cursor, &svgd->bandwidth, 1);
+  rpinn_state_numbers(cursor, &svgd->mean_norm, 1);
+}
+
+size_t rpinn_svgd_state_size(const RpinnSvgd *svgd) {
+  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
+  transfer((RpinnSvgd *)svgd, &cursor);
+  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
+}
+
+static StateHeader header_of(const RpinnSvgd *svgd) {
+  const RpinnSvgdOptions *options = &svgd->options;
+  return (StateHeader){
+      state_magic,  STATE_VERSION,      rpinn_svgd_state_size(svgd),  svgd->n,
+      svgd->N,      options->optimizer, options->undivided_repulsion, options->single_precision,
+      options->rule};
+}
+
+void rpinn_svgd_save(const RpinnSvgd *svgd, void *buffer) {
+  StateHeader header = header_of(svgd);
+  memcpy(buffer, &header, sizeof header);
+  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
+  transfer((RpinnSvgd *)svgd, &cursor);
+  uint64_t sum = checksum(buffer, cursor.position);
+  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+}
+
+static RpinnStatus check_buffer(RpinnContext *context, const RpinnSvgd *svgd, const void *buffer,
+                                size_t size) {
+  StateHeader expected = header_of(svgd), found;
+  if (size < sizeof found)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved SVGD state of %zu bytes is cut short", size);
+  memcpy(&found, buffer, sizeof found);
+  if (found.magic != expected.magic)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved SVGD state of this machine type");
+  if (found.version != expected.version)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state has version %llu, expected %d",
+                      (unsigned long long)found.version, STATE_VERSION);
+  if (found.num_particles != expected.num_particles || found.num_parameters != expected.num_parameters)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the SVGD state has %llu particles of %llu parameters, expected %zu of %zu",
+                      (unsigned long long)found.num_particles, (unsigned long long)found.num_parameters,
+                      svgd->n, svgd->N);
+  if (memcmp(&found, &expected, sizeof found) != 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state was saved with other options");
+  if (size != expected.bytes)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state has %zu bytes, expected %llu", size,
+                      (unsigned long long)expected.bytes);
+  uint64_t sum;
+  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
+  if (sum != checksum(buffer, size - sizeof sum))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state is damaged: its checksum differs");
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_svgd_restore(RpinnContext *context, RpinnSvgd *svgd, const void *buffer, size_t size) {
+  RPINN_TRY(check_buffer(context, svgd, buffer, size));
+  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  transfer(svgd, &cursor);
+  svgd->started = true;
+  return RPINN_OK;
+}
