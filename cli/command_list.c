@@ -4,9 +4,7 @@
 
 #include "command.h"
 
-/* The choices of a setting that this version has: all, or those of which is_there says so. */
-static void print_choices(const char *title, RpinnSetting setting, bool (*is_there)(const char *name),
-                          bool json) {
+static void print_choices(const char *title, RpinnSetting setting, bool json) {
   const char *start = rpinn_setting_definition(setting)->choices;
   size_t count = 0;
   printf(json ? ", \"%s\": [" : "\n%s\n ", title);
@@ -15,7 +13,6 @@ static void print_choices(const char *title, RpinnSetting setting, bool (*is_the
     size_t width = strcspn(start, "|");
     snprintf(name, sizeof name, "%.*s", (int)width, start);
     start += width + (start[width] == '|');
-    if (is_there && !is_there(name)) continue;
     printf(json ? "%s\"%s\"" : "%s%s", json ? count ? ", " : "" : " ", name);
     count++;
   }
@@ -46,8 +43,8 @@ static int run_list(const Options *options) {
   for (size_t i = 0; i < rpinn_shipped_count() && code == EXIT_DONE; i++)
     code = print_problem(context, i, options->json);
   if (options->json) printf("]");
-  print_choices("methods", RPINN_SETTING_METHOD, rpinn_run_has_method, options->json);
-  print_choices("backends", RPINN_SETTING_BACKEND, NULL, options->json);
+  print_choices("methods", RPINN_SETTING_METHOD, options->json);
+  print_choices("backends", RPINN_SETTING_BACKEND, options->json);
   if (options->json) printf("}\n");
   rpinn_context_destroy(context);
   return code;

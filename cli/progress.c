@@ -2,6 +2,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 
@@ -44,11 +45,14 @@ void show_progress(void *user, const RpinnProgress *progress) {
   if (!isnan(progress->loss_median))
     snprintf(losses, sizeof losses, ", loss %.4g (%.4g to %.4g)", progress->loss_median, progress->loss_low,
              progress->loss_high);
-  fprintf(stderr, "%s%llu of %llu members, %llu iterations, %.1f s", line->terminal ? "\r\033[K" : "",
-          (unsigned long long)progress->done, (unsigned long long)progress->total,
-          (unsigned long long)progress->iterations, progress->seconds);
+  fprintf(stderr, "%s%llu of %llu %s", line->terminal ? "\r\033[K" : "", (unsigned long long)progress->done,
+          (unsigned long long)progress->total, progress->unit);
+  if (strcmp(progress->unit, "iterations") != 0)
+    fprintf(stderr, ", %llu iterations", (unsigned long long)progress->iterations);
+  fprintf(stderr, ", %.1f s", progress->seconds);
   if (!progress->last) fprintf(stderr, ", %s left", left);
   fprintf(stderr, "%s", losses);
+  if (progress->divergences) fprintf(stderr, ", %llu divergences", (unsigned long long)progress->divergences);
   if (progress->failed) fprintf(stderr, ", %llu failed", (unsigned long long)progress->failed);
   if (!line->terminal) fprintf(stderr, "\n");
   fflush(stderr);

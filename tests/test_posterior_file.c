@@ -99,8 +99,13 @@ static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawB
 }
 
 static RpinnPosteriorFileOptions make_options(size_t num_chains, size_t num_draws, size_t keep_every) {
-  return (RpinnPosteriorFileOptions){"rpinn",         num_chains,           num_draws, NUM_STATISTICS,
-                                     statistic_names, statistic_is_boolean, keep_every};
+  return (RpinnPosteriorFileOptions){.method = "rpinn",
+                                     .num_chains = num_chains,
+                                     .num_draws = num_draws,
+                                     .num_statistics = NUM_STATISTICS,
+                                     .statistic_names = statistic_names,
+                                     .statistic_is_boolean = statistic_is_boolean,
+                                     .keep_every = keep_every};
 }
 
 static RpinnStatus write_file(const ProblemBench *bench, const char *path,

@@ -55,6 +55,8 @@ RPINN_API RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosterior *poster
 RPINN_API void rpinn_posterior_start_glorot(const RpinnPosterior *posterior, uint64_t member, double *theta);
 /* Zero, with unknowns at their start. */
 RPINN_API void rpinn_posterior_start_zero(const RpinnPosterior *posterior, double *theta);
+/* Standard normal networks, unknowns at their start. */
+RPINN_API void rpinn_posterior_start_normal(const RpinnPosterior *posterior, uint64_t member, double *theta);
 /* The prior mean that the offsets [M+N] shift to. */
 RPINN_API void rpinn_posterior_start_prior(const RpinnPosterior *posterior, const double *offsets,
                                            double *theta);

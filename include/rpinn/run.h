@@ -12,11 +12,14 @@ extern "C" {
 
 /* How far a run is. */
 typedef struct RpinnProgress {
-  uint64_t done, total, failed; /* members */
-  uint64_t iterations;          /* made in this session, over all members */
-  uint64_t iterations_left;     /* at most, from the budget */
-  double loss_low, loss_median,
-      loss_high; /* of the members done in this session: 5 %, 50 %, 95 %; NaN before the first */
+  const char *unit;     /* what done and total count: "members", "iterations" */
+  uint64_t done, total; /* of the whole run */
+  uint64_t failed;      /* members */
+  uint64_t divergences; /* of chains, in this session */
+  uint64_t iterations;  /* made in this session, over all members or chains */
+  double loss_low,
+      loss_median, /* of the members, or draws, done in this session: 5 %, 50 %, 95 %; NaN before */
+      loss_high;   /* the first */
   double seconds, seconds_left; /* since the start; an estimate, NaN while there is none */
   bool last;                    /* no further report follows */
 } RpinnProgress;
@@ -28,9 +31,6 @@ typedef struct RpinnRunOptions {
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */
   void *user;
 } RpinnRunOptions;
-
-/* Is this value of the setting `method` in this version? */
-RPINN_API bool rpinn_run_has_method(const char *method);
 
 typedef struct RpinnRun RpinnRun;
 

@@ -18,7 +18,9 @@ extern "C" {
   X(METHOD, "method", CHOICE, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")           \
   X(SAMPLES, "samples", INTEGER, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")        \
   X(ITERATIONS, "iterations", INTEGER, "2000", 1, 1e12, "", "iterations of the optimiser per member")        \
-  X(OPTIMIZER, "optimizer", CHOICE, "adam", 0, 0, "adam|lbfgs|lm", "what minimises the energy")              \
+  X(OPTIMIZER, "optimizer", CHOICE, "adam", 0, 0, "adam|lbfgs|lm|adagrad",                                   \
+    "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
+    "elsewhere")                                                                                             \
   X(LEARNING_RATE, "learning_rate", REAL, "1e-3", 1e-300, 1e6, "", "first step size of Adam")                \
   X(DECAY_RATE, "decay_rate", REAL, "0.9", 1e-300, 1, "",                                                    \
     "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
@@ -31,6 +33,21 @@ extern "C" {
     "… over so many iterations; auto: 100, 20 for lm")                                                       \
   X(CHAINS, "chains", INTEGER, "4", 1, 1e6, "", "independent chains of NUTS")                                \
   X(WARMUP, "warmup", INTEGER, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")                   \
+  X(METRIC, "metric", CHOICE, "diagonal", 0, 0, "unit|diagonal|dense",                                       \
+    "mass matrix of NUTS, adapted during warmup unless it is unit")                                          \
+  X(TARGET_ACCEPTANCE, "target_acceptance", REAL, "0.8", 1e-3, 0.9999, "",                                   \
+    "acceptance rate that the step size of NUTS is adapted to")                                              \
+  X(FIRST_STEP, "first_step", REAL, "auto", 1e-300, 1e7, "", "first step size of NUTS; auto: searched for")  \
+  X(STEP_ADAPTATION, "step_adaptation", REAL, "1", 1e-3, 1, "",                                              \
+    "share of the warmup over which NUTS adapts its step size")                                              \
+  X(MAX_DEPTH, "max_depth", INTEGER, "10", 1, 20, "",                                                        \
+    "a trajectory of NUTS has at most 2^max_depth - 1 steps")                                                \
+  X(THIN, "thin", INTEGER, "1", 1, 1e9, "", "iterations of NUTS per draw")                                   \
+  X(KEEP_WARMUP, "keep_warmup", CHOICE, "no", 0, 0, "no|yes",                                                \
+    "keep the warmup of NUTS in checkpoint.db and in warmup groups of posterior.nc")                         \
+  X(REPULSION, "repulsion", CHOICE, "divided", 0, 0, "divided|undivided",                                    \
+    "SVGD's repulsion: divided by the number of particles, as its formula says, or not, as in the paper's "  \
+    "code")                                                                                                  \
   X(SEED, "seed", INTEGER, "0", 0, 9007199254740992, "", "names every random stream of the run")             \
   X(DATA_SEED, "data_seed", INTEGER, "auto", 0, 9007199254740992, "",                                        \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
@@ -38,7 +55,8 @@ extern "C" {
     "how weights and noise become variances: see docs/problem-files.md")                                     \
   X(PRIOR_SCALE, "prior_scale", REAL, "auto", 1e-300, INFINITY, "",                                          \
     "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
-  X(START, "start", TEXT, "glorot", 0, 0, "glorot|prior|map|zero|a run directory", "starting point")         \
+  X(START, "start", TEXT, "glorot", 0, 0, "glorot|prior|map|zero|normal|zero_then_normal|a run directory",   \
+    "starting point; normal: N(0,1); zero_then_normal: the first at zero, the others normal")                \
   X(BACKEND, "backend", CHOICE, "cpu", 0, 0, "cpu|plain",                                                    \
     "what computes energies: cpu is fast, plain the oracle")                                                 \
   X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \

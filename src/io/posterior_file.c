@@ -42,6 +42,15 @@ typedef struct Group {
   int id, chain, draw;
 } Group;
 
+/* Parameters and statistics of draws, in a pair of groups: posterior and sample_stats, or those of the warmup. */
+typedef struct DrawSet {
+  size_t num_draws, num_added;
+  DrawVariable *fields;   /* [num_fields] */
+  DrawVariable *unknowns; /* [num_unknowns] */
+  DrawVariable member;
+  DrawVariable *statistics; /* [num_statistics] */
+} DrawSet;
+
 struct RpinnPosteriorFile {
   RpinnArena *arena;
   const RpinnPosterior *posterior;
@@ -50,12 +59,8 @@ struct RpinnPosteriorFile {
   bool is_open, is_finished;
   const char *method;
   size_t num_chains, num_draws, num_kept, num_statistics, keep_every;
-  size_t num_added;
-  DrawVariable *fields;        /* [num_fields] */
-  DrawVariable *unknowns;      /* [num_unknowns] */
-  DrawVariable *unconstrained; /* [num_unknowns] where they have a transform */
-  DrawVariable member;
-  DrawVariable *statistics;     /* [num_statistics] */
+  DrawSet draws, warmup;
+  DrawVariable *unconstrained;  /* [num_unknowns] where they have a transform */
   DrawVariable *log_likelihood; /* [model.num_terms] */
   DrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
   /* Where predictions lie: their dimensions, slowest first, and the place of each point there. */
@@ -263,25 +268,26 @@ static DrawVariable *new_variables(RpinnPosteriorFile *file, size_t count) {
   return RPINN_ARENA_NEW(file->arena, DrawVariable, count);
 }
 
-static RpinnStatus define_posterior(RpinnContext *context, RpinnPosteriorFile *file) {
+static RpinnStatus define_posterior(RpinnContext *context, RpinnPosteriorFile *file, const char *name,
+                                    DrawSet *set) {
   const RpinnPosterior *posterior = file->posterior;
   const RpinnProblem *problem = posterior->problem;
   nc_type real = real_type(posterior);
   Group group;
   int dimensions[RPINN_MAX_FIELDS];
-  RPINN_TRY(define_draw_group(context, file, "posterior", file->num_draws, 1, &group));
-  file->fields = new_variables(file, problem->num_fields);
-  file->unknowns = new_variables(file, problem->num_unknowns);
-  if (!file->fields || !file->unknowns) return rpinn_fail_memory(context);
+  RPINN_TRY(define_draw_group(context, file, name, set->num_draws, 1, &group));
+  set->fields = new_variables(file, problem->num_fields);
+  set->unknowns = new_variables(file, problem->num_unknowns);
+  if (!set->fields || !set->unknowns) return rpinn_fail_memory(context);
   for (size_t f = 0; f < problem->num_fields; f++)
     RPINN_TRY(define_dimension(context, file, group.id, problem->fields[f].name, "_parameter",
                                posterior->networks[f].num_trainable, NULL, 1, &dimensions[f]));
   for (size_t f = 0; f < problem->num_fields; f++)
     RPINN_TRY(define_variable(context, file, &group, problem->fields[f].name, "_parameters", real, 1,
-                              &dimensions[f], &file->fields[f]));
+                              &dimensions[f], &set->fields[f]));
   for (size_t k = 0; k < problem->num_unknowns; k++)
     RPINN_TRY(define_variable(context, file, &group, problem->unknowns[k].name, "", NC_DOUBLE, 0, NULL,
-                              &file->unknowns[k]));
+                              &set->unknowns[k]));
   return RPINN_OK;
 }
 
@@ -302,17 +308,17 @@ static RpinnStatus define_unconstrained(RpinnContext *context, RpinnPosteriorFil
   return RPINN_OK;
 }
 
-static RpinnStatus define_statistics(RpinnContext *context, RpinnPosteriorFile *file,
-                                     const RpinnPosteriorFileOptions *options) {
+static RpinnStatus define_statistics(RpinnContext *context, RpinnPosteriorFile *file, const char *name,
+                                     const RpinnPosteriorFileOptions *options, DrawSet *set) {
   Group group;
-  RPINN_TRY(define_draw_group(context, file, "sample_stats", file->num_draws, 1, &group));
-  file->statistics = new_variables(file, options->num_statistics);
-  if (!file->statistics) return rpinn_fail_memory(context);
-  RPINN_TRY(define_variable(context, file, &group, "member", "", NC_INT64, 0, NULL, &file->member));
+  RPINN_TRY(define_draw_group(context, file, name, set->num_draws, 1, &group));
+  set->statistics = new_variables(file, options->num_statistics);
+  if (!set->statistics) return rpinn_fail_memory(context);
+  RPINN_TRY(define_variable(context, file, &group, "member", "", NC_INT64, 0, NULL, &set->member));
   for (size_t s = 0; s < options->num_statistics; s++) {
     nc_type type = options->statistic_is_boolean && options->statistic_is_boolean[s] ? NC_BYTE : NC_DOUBLE;
     RPINN_TRY(define_variable(context, file, &group, options->statistic_names[s], "", type, 0, NULL,
-                              &file->statistics[s]));
+                              &set->statistics[s]));
   }
   return RPINN_OK;
 }
@@ -472,19 +478,23 @@ static size_t variable_bytes(const RpinnPosteriorFile *file, size_t num_draws, s
 
 /* No less than the file will have, and little more. */
 static size_t largest_size(const RpinnPosteriorFile *file) {
-  enum { BASE = 1 << 20, NUM_DRAW_GROUPS = 5 };
+  enum { BASE = 1 << 20, NUM_DRAW_GROUPS = 7, NUM_DIAGNOSTICS = 3 };
   const RpinnPosterior *posterior = file->posterior;
   const RpinnProblem *problem = posterior->problem;
   size_t num_points = problem->has_predict ? posterior->data->predict.count : 0;
   size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
-  size_t numbers = (posterior->model.num_rows + num_points) * num_copies +
-                   num_points * problem->num_predicted + posterior->model.num_parameters +
-                   NUM_DRAW_GROUPS * (file->num_draws + file->num_chains);
+  size_t numbers =
+      (posterior->model.num_rows + num_points) * num_copies +
+      (1 + NUM_DIAGNOSTICS) * (num_points * problem->num_predicted + 2 * posterior->model.num_parameters) +
+      NUM_DRAW_GROUPS * (file->num_draws + file->warmup.num_draws + file->num_chains);
   size_t size = BASE + numbers * sizeof(double), real_size = type_size(real_type(posterior));
-  for (size_t f = 0; f < problem->num_fields; f++)
-    size += variable_bytes(file, file->num_draws, posterior->networks[f].num_trainable * real_size);
+  const DrawSet *sets[] = {&file->draws, &file->warmup};
   size_t num_scalars = 2 * problem->num_unknowns + 1 + file->num_statistics;
-  size += num_scalars * variable_bytes(file, file->num_draws, sizeof(double));
+  for (size_t k = 0; k < 2 && sets[k]->num_draws; k++) {
+    for (size_t f = 0; f < problem->num_fields; f++)
+      size += variable_bytes(file, sets[k]->num_draws, posterior->networks[f].num_trainable * real_size);
+    size += num_scalars * variable_bytes(file, sets[k]->num_draws, sizeof(double));
+  }
   for (size_t t = 0; t < posterior->model.num_terms; t++)
     size += variable_bytes(file, file->num_draws, posterior->terms[t].num_points * sizeof(double));
   if (file->num_kept && num_points)
@@ -501,9 +511,13 @@ static RpinnStatus define_all(RpinnContext *context, RpinnPosteriorFile *file,
   rpinn_part_file_reserve(file->part, size);
   RPINN_TRY(put_origin(context, file, file->root));
   RPINN_TRY(put_text(context, file, file->root, NC_GLOBAL, "name", file->posterior->problem->name));
-  RPINN_TRY(define_posterior(context, file));
+  RPINN_TRY(define_posterior(context, file, "posterior", &file->draws));
   RPINN_TRY(define_unconstrained(context, file));
-  RPINN_TRY(define_statistics(context, file, options));
+  RPINN_TRY(define_statistics(context, file, "sample_stats", options, &file->draws));
+  if (file->warmup.num_draws) {
+    RPINN_TRY(define_posterior(context, file, "warmup_posterior", &file->warmup));
+    RPINN_TRY(define_statistics(context, file, "warmup_sample_stats", options, &file->warmup));
+  }
   RPINN_TRY(define_log_likelihood(context, file));
   if (file->posterior->problem->has_predict) {
     RPINN_TRY(arrange_predictions(context, file));
@@ -534,6 +548,8 @@ RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
                                .method = options->method,
                                .num_chains = options->num_chains,
                                .num_draws = options->num_draws,
+                               .draws = {.num_draws = options->num_draws},
+                               .warmup = {.num_draws = options->num_warmup},
                                .num_statistics = options->num_statistics,
                                .keep_every = options->keep_every};
   if (file->keep_every) file->num_kept = (file->num_draws - 1) / file->keep_every + 1;
@@ -549,17 +565,42 @@ RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
 
 /* ---- draws ---- */
 
-static RpinnStatus add_unknowns(RpinnContext *context, RpinnPosteriorFile *file, size_t chain, size_t draw,
-                                const double *parameters) {
+/* Of a draw of the posterior; the warmup has no group of its own for values before their transform. */
+static RpinnStatus add_unknowns(RpinnContext *context, RpinnPosteriorFile *file, DrawSet *set, size_t chain,
+                                size_t draw, const double *parameters) {
   const RpinnPosterior *posterior = file->posterior;
   for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
     double value = parameters[posterior->model.unknown_start + k];
     if (posterior->problem->unknowns[k].transform == RPINN_TRANSFORM_LOG) {
-      RPINN_TRY(add_row(context, file, &file->unconstrained[k], chain, draw, file->num_draws, &value));
+      if (set == &file->draws)
+        RPINN_TRY(add_row(context, file, &file->unconstrained[k], chain, draw, set->num_draws, &value));
       value = exp(value);
     }
-    RPINN_TRY(add_row(context, file, &file->unknowns[k], chain, draw, file->num_draws, &value));
+    RPINN_TRY(add_row(context, file, &set->unknowns[k], chain, draw, set->num_draws, &value));
   }
+  return RPINN_OK;
+}
+
+/* Parameters and statistics of the next draw of the set. */
+static RpinnStatus add_draw(RpinnContext *context, RpinnPosteriorFile *file, DrawSet *set,
+                            const RpinnPosteriorDraw *added) {
+  const RpinnPosterior *posterior = file->posterior;
+  size_t chain = set->num_draws ? set->num_added / set->num_draws : file->num_chains;
+  size_t draw = set->num_draws ? set->num_added % set->num_draws : 0;
+  double member = (double)added->member;
+  if (chain == file->num_chains || added->chain != chain || added->draw != draw)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "draw %zu of chain %zu of '%s' came out of order; expected draw %zu of chain %zu",
+                      (size_t)added->draw, (size_t)added->chain, file->path, draw, chain);
+  for (size_t f = 0; f < posterior->problem->num_fields; f++)
+    RPINN_TRY(add_row(context, file, &set->fields[f], chain, draw, set->num_draws,
+                      added->parameters + posterior->networks[f].parameter_start));
+  RPINN_TRY(add_unknowns(context, file, set, chain, draw, added->parameters));
+  RPINN_TRY(add_row(context, file, &set->member, chain, draw, set->num_draws, &member));
+  for (size_t s = 0; s < file->num_statistics; s++)
+    RPINN_TRY(
+        add_row(context, file, &set->statistics[s], chain, draw, set->num_draws, &added->statistics[s]));
+  set->num_added++;
   return RPINN_OK;
 }
 
@@ -575,39 +616,85 @@ static RpinnStatus add_predictions(RpinnContext *context, RpinnPosteriorFile *fi
 RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *file,
                                      const RpinnPosteriorDraw *added) {
   const RpinnPosterior *posterior = file->posterior;
-  size_t chain = file->num_added / file->num_draws, draw = file->num_added % file->num_draws;
+  size_t chain = added->chain, draw = added->draw;
   bool is_kept = file->predictions && draw % file->keep_every == 0;
-  if (chain == file->num_chains || added->chain != chain || added->draw != draw)
-    return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "draw %zu of chain %zu of '%s' came out of order; expected draw %zu of chain %zu",
-                      (size_t)added->draw, (size_t)added->chain, file->path, draw, chain);
   if (is_kept && !added->predictions)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "draw %zu of '%s' has no predictions", draw, file->path);
-  for (size_t f = 0; f < posterior->problem->num_fields; f++)
-    RPINN_TRY(add_row(context, file, &file->fields[f], chain, draw, file->num_draws,
-                      added->parameters + posterior->networks[f].parameter_start));
-  RPINN_TRY(add_unknowns(context, file, chain, draw, added->parameters));
-  double member = (double)added->member;
-  RPINN_TRY(add_row(context, file, &file->member, chain, draw, file->num_draws, &member));
-  for (size_t s = 0; s < file->num_statistics; s++)
-    RPINN_TRY(
-        add_row(context, file, &file->statistics[s], chain, draw, file->num_draws, &added->statistics[s]));
+  RPINN_TRY(add_draw(context, file, &file->draws, added));
   const double *log_likelihood = added->log_likelihood;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     RPINN_TRY(add_row(context, file, &file->log_likelihood[t], chain, draw, file->num_draws, log_likelihood));
     log_likelihood += posterior->terms[t].num_points;
   }
-  if (is_kept) RPINN_TRY(add_predictions(context, file, chain, draw, added->predictions));
-  file->num_added++;
+  return is_kept ? add_predictions(context, file, chain, draw, added->predictions) : RPINN_OK;
+}
+
+RpinnStatus rpinn_posterior_file_add_warmup(RpinnContext *context, RpinnPosteriorFile *file,
+                                            const RpinnPosteriorDraw *added) {
+  return add_draw(context, file, &file->warmup, added);
+}
+
+/* ---- convergence ---- */
+
+enum { NUM_MEASURES = 3 };
+static const char *const measure_names[NUM_MEASURES] = {"_rhat", "_ess_bulk", "_ess_tail"};
+
+static double get_measure(const RpinnConvergence *convergence, size_t measure) {
+  const double values[NUM_MEASURES] = {convergence->rhat, convergence->ess_bulk, convergence->ess_tail};
+  return values[measure];
+}
+
+/* One measure of scalars in a row; grid: they are predictions, to be arranged as such. */
+static RpinnStatus write_measures(RpinnContext *context, RpinnPosteriorFile *file, int group,
+                                  const char *name, size_t num_dimensions, const int *dimensions,
+                                  bool is_prediction, size_t count, const RpinnConvergence *convergence) {
+  double *values = malloc((count ? count : 1) * sizeof *values);
+  RpinnStatus status = values ? RPINN_OK : rpinn_fail_memory(context);
+  for (size_t m = 0; m < NUM_MEASURES && status == RPINN_OK; m++) {
+    for (size_t i = 0; i < count; i++) values[i] = get_measure(&convergence[i], m);
+    status = write_constant(context, file, group, name, measure_names[m], num_dimensions, dimensions,
+                            is_prediction ? arrange(file, values) : values);
+  }
+  free(values);
+  return status;
+}
+
+RpinnStatus rpinn_posterior_file_add_convergence(RpinnContext *context, RpinnPosteriorFile *file,
+                                                 const RpinnConvergence *parameters,
+                                                 const RpinnConvergence *predictions) {
+  const RpinnPosterior *posterior = file->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  int group, dimension, axes[MAX_ROW_DIMENSIONS];
+  RPINN_TRY(define_group(context, file, "diagnostics", &group));
+  for (size_t f = 0; f < problem->num_fields; f++) {
+    char name[NAME_SIZE];
+    const RpinnNetwork *network = &posterior->networks[f];
+    snprintf(name, sizeof name, "%.100s_parameters", problem->fields[f].name);
+    RPINN_TRY(define_dimension(context, file, group, problem->fields[f].name, "_parameter",
+                               network->num_trainable, NULL, 1, &dimension));
+    RPINN_TRY(write_measures(context, file, group, name, 1, &dimension, false, network->num_trainable,
+                             parameters + network->parameter_start));
+  }
+  for (size_t k = 0; k < problem->num_unknowns; k++)
+    RPINN_TRY(write_measures(context, file, group, problem->unknowns[k].name, 0, NULL, false, 1,
+                             parameters + posterior->model.unknown_start + k));
+  if (!problem->has_predict) return RPINN_OK;
+  RPINN_TRY(define_axes(context, file, group, axes));
+  for (size_t q = 0; q < problem->num_predicted; q++)
+    RPINN_TRY(write_measures(context, file, group, problem->predicted[q].name, file->num_axes, axes, true,
+                             posterior->data->predict.count,
+                             predictions + q * posterior->data->predict.count));
   return RPINN_OK;
 }
 
 /* ---- the end ---- */
 
 RpinnStatus rpinn_posterior_file_finish(RpinnContext *context, RpinnPosteriorFile *file) {
-  if (file->num_added != file->num_chains * file->num_draws)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' has %zu draws; expected %zu", file->path,
-                      file->num_added, file->num_chains * file->num_draws);
+  size_t added = file->draws.num_added + file->warmup.num_added;
+  size_t expected = file->num_chains * (file->num_draws + file->warmup.num_draws);
+  if (added != expected)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' has %zu draws; expected %zu", file->path, added,
+                      expected);
   file->is_open = false;
   TRY_NETCDF(nc_close(file->root));
   RPINN_TRY(rpinn_part_file_finish(context, file->part, file->path));

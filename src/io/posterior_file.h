@@ -3,6 +3,8 @@
  *   posterior                  <field>_parameters (chain, draw, <field>_parameter); each unknown (chain, draw)
  *   unconstrained_posterior    unknowns with a transform, before it
  *   sample_stats               member, and the statistics of the method (chain, draw)
+ *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
+ *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
  *   log_likelihood             each fitted term (chain, draw, <term>_point)
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known
@@ -20,10 +22,12 @@
 #define RPINN_IO_POSTERIOR_FILE_H
 
 #include "posterior.h"
+#include "rpinn/convergence.h"
 
 typedef struct RpinnPosteriorFileOptions {
   const char *method;
   size_t num_chains, num_draws; /* of each chain; all must come */
+  size_t num_warmup;            /* draws of the warmup of each chain; 0: none are kept */
   size_t num_statistics;
   const char *const *statistic_names;
   const bool *statistic_is_boolean; /* [num_statistics], or NULL: none is */
@@ -48,6 +52,13 @@ RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
 /* The next draw: chain by chain, draws in order from 0. */
 RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *file,
                                      const RpinnPosteriorDraw *draw);
+/* The next draw of the warmup, in the same order; log likelihood and predictions are not looked at. */
+RpinnStatus rpinn_posterior_file_add_warmup(RpinnContext *context, RpinnPosteriorFile *file,
+                                            const RpinnPosteriorDraw *draw);
+/* How far the chains have converged: parameters [N], predictions [num_predicted][num_points]. */
+RpinnStatus rpinn_posterior_file_add_convergence(RpinnContext *context, RpinnPosteriorFile *file,
+                                                 const RpinnConvergence *parameters,
+                                                 const RpinnConvergence *predictions);
 /* Put the file into its place; an existing one is replaced. Destroy the handle afterwards. */
 RpinnStatus rpinn_posterior_file_finish(RpinnContext *context, RpinnPosteriorFile *file);
 /* Without finish, or after it failed: path.part is removed. Accepts NULL. */

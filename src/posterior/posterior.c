@@ -309,6 +309,13 @@ void rpinn_posterior_start_zero(const RpinnPosterior *posterior, double *theta) 
   start_unknowns(posterior, theta);
 }
 
+void rpinn_posterior_start_normal(const RpinnPosterior *posterior, uint64_t member, double *theta) {
+  /* Glorot's starts use the parts 0, 1, … for the fields. */
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_START, member, UINT32_MAX);
+  rpinn_stream_normals(&stream, posterior->model.num_parameters, theta);
+  start_unknowns(posterior, theta);
+}
+
 void rpinn_posterior_start_prior(const RpinnPosterior *posterior, const double *offsets, double *theta) {
   const RpinnEnergyModel *model = &posterior->model;
   for (size_t j = 0; j < model->num_parameters; j++)

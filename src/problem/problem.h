@@ -114,6 +114,7 @@ typedef struct RpinnPreset {
   RpinnPlace place;
   size_t num_values;
   const char **names, **values;
+  const char **methods; /* the method that a value is for; NULL: for all */
   RpinnPlace *name_places, *value_places;
 } RpinnPreset;
 
@@ -155,6 +156,7 @@ struct RpinnProblem {
   RpinnSettingsValues settings;
   size_t num_presets;
   RpinnPreset *presets;
+  RpinnPreset method_settings; /* what `settings:` says for single methods */
 
   /* Names for printing expressions, in the order of the arrays above. */
   RpinnExpressionNames names;

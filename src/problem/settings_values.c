@@ -8,8 +8,6 @@
 
 #include "text.h"
 
-enum { MAX_CHOICES = 16 };
-
 static const RpinnSettingDefinition definitions[RPINN_NUM_SETTINGS] = {
 #define RPINN_SETTING_ROW(name, text, kind, initial, lowest, highest, choices, help)                         \
   {text, RPINN_SETTING_##kind, initial, lowest, highest, choices, help},
@@ -66,10 +64,10 @@ void rpinn_setting_describe(RpinnSetting setting, char *text, size_t size) {
 
 /* The choice nearest to a typo, for the message; false when none is near. */
 static bool nearest_choice(const char *choices, const char *typo, char near[64]) {
-  const char *known[MAX_CHOICES];
-  char words[MAX_CHOICES][64];
+  const char *known[RPINN_MAX_CHOICES];
+  char words[RPINN_MAX_CHOICES][64];
   size_t count = 0;
-  for (const char *start = choices; *start && count < MAX_CHOICES; count++) {
+  for (const char *start = choices; *start && count < RPINN_MAX_CHOICES; count++) {
     size_t width = strcspn(start, "|");
     snprintf(words[count], sizeof words[count], "%.*s", (int)width, start);
     known[count] = words[count];
@@ -90,6 +88,10 @@ static int choice_position(const char *choices, const char *text) {
     start += width + (start[width] == '|');
   }
   return -1;
+}
+
+bool rpinn_setting_has_choice(RpinnSetting setting, const char *text) {
+  return choice_position(definitions[setting].choices, text) >= 0;
 }
 
 static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text,

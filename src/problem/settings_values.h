@@ -5,7 +5,7 @@
 #include "context.h"
 #include "rpinn/settings.h"
 
-enum { RPINN_SETTING_TEXT_SIZE = 512 };
+enum { RPINN_SETTING_TEXT_SIZE = 512, RPINN_MAX_CHOICES = 16 };
 
 typedef struct RpinnSettingsValues {
   struct {
@@ -15,6 +15,8 @@ typedef struct RpinnSettingsValues {
   } values[RPINN_NUM_SETTINGS];
 } RpinnSettingsValues;
 
+/* Is text one of the choices of the setting? */
+bool rpinn_setting_has_choice(RpinnSetting setting, const char *text);
 void rpinn_settings_reset(RpinnSettingsValues *settings);
 /* Parse and check one value; place is where it was written. */
 RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,

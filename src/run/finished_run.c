@@ -203,17 +203,97 @@ static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *mem
                       "as a regulariser\n",
                       left, good);
   if (is_true(summary, "out_of_time"))
-    rpinn_text_append(table, "  note: the time limit left %.0f members undone; --resume makes them\n",
+    rpinn_text_append(table, "  note: the time limit left %.0f draws undone; --resume makes them\n",
                       rpinn_summary_number(summary, "samples_asked") - good - (failed > 0 ? failed : 0));
 }
 
-void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
-  const RpinnJsonValue *members = rpinn_json_find(summary, "members");
+/* ---- chains ---- */
+
+/* The object "chains" of a run that has some, else NULL. */
+static const RpinnJsonValue *find_chains(const RpinnJsonValue *summary) {
+  const RpinnJsonValue *chains = rpinn_json_find(summary, "chains");
+  bool has_some = chains && chains->kind == RPINN_JSON_OBJECT && rpinn_summary_number(chains, "count") > 0;
+  return has_some ? chains : NULL;
+}
+
+static const RpinnJsonValue *first_chain(const RpinnJsonValue *chains) {
+  const RpinnJsonValue *list = rpinn_json_find(chains, "per_chain");
+  return list && list->kind == RPINN_JSON_ARRAY ? list->first : NULL;
+}
+
+/* The scores of each chain, as in Table 3 of the paper. */
+static void table_chain_scores(const RpinnJsonValue *summary, const RpinnJsonValue *chains,
+                               RpinnText *table) {
+  for (const RpinnJsonValue *item = first_item(summary, "quantities"); item; item = item->next) {
+    size_t number = 1;
+    for (const RpinnJsonValue *chain = first_chain(chains); chain; chain = chain->next, number++) {
+      const RpinnJsonValue *score = rpinn_json_find(rpinn_json_find(chain, "quantities"), item->key);
+      char title[64];
+      snprintf(title, sizeof title, "%.30s, chain %zu", item->key, number);
+      if (!score) continue;
+      rpinn_summary_score_row(title, 16, score, table);
+      rpinn_text_append(table, "\n");
+    }
+  }
+}
+
+static void table_worst(const char *name, const RpinnJsonValue *worst, RpinnText *table) {
+  rpinn_text_append(table, "  %-16s %8.3f %10.0f %10.0f   %.0f of %.0f above 1.01\n", name,
+                    rpinn_summary_number(worst, "max_rhat"), rpinn_summary_number(worst, "min_ess_bulk"),
+                    rpinn_summary_number(worst, "min_ess_tail"), rpinn_summary_number(worst, "unmixed"),
+                    rpinn_summary_number(worst, "count"));
+}
+
+static void table_chains(const RpinnJsonValue *chains, RpinnText *table) {
+  rpinn_text_append(table, "\n  %-16s %8s %10s %10s\n", "convergence", "R-hat", "bulk ESS", "tail ESS");
+  for (const RpinnJsonValue *item = first_item(chains, "quantities"); item; item = item->next)
+    table_worst(item->key, item, table);
+  const RpinnJsonValue *parameters = rpinn_json_find(chains, "parameters");
+  if (parameters) table_worst("parameters", parameters, table);
+  rpinn_text_append(table, "\n  %-16s %10s %10s %12s %12s %8s\n", "chain", "acceptance", "step", "leapfrogs",
+                    "divergences", "E-BFMI");
+  size_t number = 1;
+  for (const RpinnJsonValue *chain = first_chain(chains); chain; chain = chain->next, number++)
+    rpinn_text_append(table, "  %-16zu %9.1f%% %10.3g %12.0f %12.0f %8.2f\n", number,
+                      100 * rpinn_summary_number(chain, "acceptance"),
+                      rpinn_summary_number(chain, "step_size"), rpinn_summary_number(chain, "leapfrogs"),
+                      rpinn_summary_number(chain, "divergences"), rpinn_summary_number(chain, "ebfmi"));
+  if (rpinn_summary_number(chains, "max_rhat") > 1.01 || rpinn_summary_number(chains, "divergences") > 0)
+    rpinn_text_append(table, "  warning: the chains do not agree, or diverged; rpinn diagnose says more\n");
+}
+
+/* ---- particles ---- */
+
+static void table_particles(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *particles = rpinn_json_find(summary, "particles");
+  if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
+  rpinn_text_append(table, "  repulsion %s; along the iterations (svgd_trace.csv) LPP was highest",
+                    rpinn_summary_text(particles, "repulsion"));
+  for (const RpinnJsonValue *item = first_item(particles, "lpp_peaks"); item; item = item->next)
+    rpinn_text_append(table, " for %s at %.0f (table %.0f, mean std %.2e)%s", item->key,
+                      rpinn_summary_number(item, "iteration"), rpinn_summary_number(item, "lpp_table"),
+                      rpinn_summary_number(item, "mean_std"), item->next ? "," : "\n");
+}
+
+static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
   double good = rpinn_summary_number(summary, "samples");
-  rpinn_text_append(table, "%s, method %s: %.0f member%s by %s from %s starts in %.1f s\n\n",
-                    rpinn_summary_text(summary, "problem"), rpinn_summary_text(summary, "method"), good,
-                    good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
-                    rpinn_summary_text(members, "start"), rpinn_summary_number(summary, "wall_seconds"));
+  rpinn_text_append(table, "%s, method %s: ", rpinn_summary_text(summary, "problem"),
+                    rpinn_summary_text(summary, "method"));
+  if (chains)
+    rpinn_text_append(table, "%.0f chains of %.0f draws after %.0f iterations of warmup, metric %s",
+                      rpinn_summary_number(chains, "count"), rpinn_summary_number(chains, "draws"),
+                      rpinn_summary_number(chains, "warmup"), rpinn_summary_text(chains, "metric"));
+  else
+    rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good,
+                      rpinn_json_find(summary, "particles") ? "particle" : "member", good == 1 ? "" : "s",
+                      rpinn_summary_text(members, "optimizer"), rpinn_summary_text(members, "start"));
+  rpinn_text_append(table, " in %.1f s\n\n", rpinn_summary_number(summary, "wall_seconds"));
+}
+
+void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
+  table_title(summary, table);
   rpinn_summary_score_header("", 16, table);
   rpinn_text_append(table, "\n");
   for (int k = 0; k < 2; k++)
@@ -222,8 +302,14 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
       rpinn_summary_score_row(item->key, 16, item, table);
       rpinn_text_append(table, k ? "  (held out)\n" : "\n");
     }
+  if (chains) table_chain_scores(summary, chains, table);
   table_unknowns(summary, table);
-  table_losses(members, table);
-  table_weights(summary, table);
+  if (chains) {
+    table_chains(chains, table);
+  } else {
+    table_losses(members, table);
+    table_weights(summary, table);
+    table_particles(summary, table);
+  }
   table_notes(summary, members, table);
 }

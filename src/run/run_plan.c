@@ -1,4 +1,5 @@
 /* `rpinn run --plan`: what would be done and what it would cost, from a short trial on this machine. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +18,8 @@ static RpinnStatus try_iterations(RpinnContext *context, RpinnRun *run, double *
   RpinnMemberTarget *targets;
   RpinnMember *member;
   RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
+  if (run->method == RPINN_METHOD_NUTS || run->method == RPINN_METHOD_SVGD)
+    options.minimizer = RPINN_MINIMIZER_ADAM;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
   RPINN_TRY(rpinn_member_create(context, &targets[0], &options, 0, &member));
   RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
@@ -38,29 +41,58 @@ static void append_time(RpinnText *text, double seconds) {
     rpinn_text_append(text, "%.1f h", seconds / 3600);
 }
 
+/* What is made: members, chains or particles. */
+static void append_what(const RpinnRun *run, RpinnText *text) {
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  unsigned long long count = run->num_samples;
+  rpinn_text_append(text, "%s, method %s: ", run->problem->name, settings->values[RPINN_SETTING_METHOD].text);
+  if (run->plan.has_chains)
+    rpinn_text_append(
+        text, "%llu chain%s of %s warmup iterations and %llu draw%s, trajectories of at most 2^%s - 1 steps",
+        (unsigned long long)run->plan.num_chains, run->plan.num_chains == 1 ? "" : "s",
+        settings->values[RPINN_SETTING_WARMUP].text, count, count == 1 ? "" : "s",
+        settings->values[RPINN_SETTING_MAX_DEPTH].text);
+  else
+    rpinn_text_append(text, "%llu %s%s of %zu parameters, at most %s iterations of %s each", count,
+                      run->method == RPINN_METHOD_SVGD ? "particle" : "member", count == 1 ? "" : "s",
+                      run->posteriors[0]->model.num_parameters,
+                      settings->values[RPINN_SETTING_ITERATIONS].text,
+                      settings->values[RPINN_SETTING_OPTIMIZER].text);
+  rpinn_text_append(text, ", on %zu thread%s\n", run->num_threads, run->num_threads == 1 ? "" : "s");
+}
+
+/* Gradients of all draws. A trajectory of NUTS may be shorter. */
+static double count_gradients(const RpinnRun *run) {
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  double steps = ldexp(1, (int)settings->values[RPINN_SETTING_MAX_DEPTH].number) - 1;
+  if (!run->plan.has_chains)
+    return settings->values[RPINN_SETTING_ITERATIONS].number * (double)run->num_samples;
+  return steps * (double)run->plan.num_chains *
+         (settings->values[RPINN_SETTING_WARMUP].number +
+          (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
+}
+
 static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *text) {
   const RpinnPosterior *posterior = run->posteriors[0];
-  double iteration = 0, budget = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number;
+  double iteration = 0;
   RPINN_TRY(try_iterations(context, run, &iteration));
-  double members = (double)run->num_samples, threads = (double)run->num_threads;
-  double member_bytes = 8.0 * ((double)posterior->model.num_parameters + 600),
+  double draws = (double)(run->plan.num_chains * run->num_samples), threads = (double)run->num_threads;
+  double draw_bytes = 8.0 * ((double)posterior->model.num_parameters + 600),
          output_bytes = 8.0 * (double)run->outputs.num_values;
-  double kept = members / (double)rpinn_keep_every(run->num_samples, run->outputs.num_values + 1, 96 << 20);
-  rpinn_text_append(
-      text,
-      "%s, method %s: %llu member%s of %zu parameters, at most %.0f iterations of %s each, on %zu thread%s\n",
-      run->problem->name, run->problem->settings.values[RPINN_SETTING_METHOD].text,
-      (unsigned long long)run->num_samples, run->num_samples == 1 ? "" : "s", posterior->model.num_parameters,
-      budget, run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text, run->num_threads,
-      run->num_threads == 1 ? "" : "s");
+  double kept = draws / (double)rpinn_keep_every((size_t)draws, run->outputs.num_values + 1, 96 << 20);
+  append_what(run, text);
   rpinn_text_append(text, "  time    about ");
-  append_time(text, iteration * budget * members / threads);
-  rpinn_text_append(text, " at most (%.3g ms per iteration measured just now on one thread)\n",
-                    iteration * 1e3);
+  append_time(text, iteration * count_gradients(run) / threads);
+  rpinn_text_append(text, " at most (%.3g ms per %s measured just now on one thread%s)\n", iteration * 1e3,
+                    run->plan.has_chains ? "gradient" : "iteration",
+                    run->method == RPINN_METHOD_SVGD ? "; the products of the kernel are not counted" : "");
+  double spool = run->plan.has_chains ? draws * (draw_bytes + output_bytes) : 0;
   rpinn_text_append(text, "  memory  about %.0f MB\n",
-                    (20e6 + kept * output_bytes + threads * 40 * member_bytes + 6 * output_bytes) * 1e-6);
+                    (20e6 + kept * output_bytes + threads * 40 * draw_bytes + 6 * output_bytes +
+                     (run->method == RPINN_METHOD_SVGD ? 6 * draws * draw_bytes : 0)) *
+                        1e-6);
   rpinn_text_append(text, "  disk    about %.0f MB\n",
-                    members * (2 * member_bytes + output_bytes) * 1e-6 + 1);
+                    (draws * (2 * draw_bytes + output_bytes) + spool) * 1e-6 + 1);
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 

@@ -111,8 +111,9 @@ static RpinnStatus choose_quantities(Prediction *prediction, const char *list) {
 
 /* ---- the pass ---- */
 
-static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
+static RpinnStatus visit_draw(void *user, const RpinnVisitedDraw *draw) {
   Prediction *prediction = user;
+  const RpinnStoredMember *member = draw->stored;
   RpinnBackend *backend = prediction->posterior->backend;
   if (member->failed) return RPINN_OK;
   if (member->num_parameters != prediction->posterior->model.num_parameters)
@@ -132,11 +133,14 @@ static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
 
 static RpinnStatus pass_members(Prediction *prediction) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
-  uint64_t num_members, num_failed;
+  RpinnDrawPlan plan;
+  uint64_t num_members, num_failed = 0;
   size_t count = prediction->points.count * prediction->num_quantities;
-  RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->store,
-                                     rpinn_problem_num_members(prediction->problem), &num_members,
-                                     &num_failed));
+  RPINN_TRY(rpinn_problem_stored_plan(prediction->context, prediction->problem, prediction->store, &plan));
+  num_members = plan.num_chains * plan.num_draws;
+  if (!plan.has_chains)
+    RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->store, plan.num_draws, &num_members,
+                                       &num_failed));
   if (num_members == num_failed)
     return rpinn_fail(prediction->context, RPINN_ERROR_INPUT, "this run has no member that did not fail");
   prediction->values = malloc(6 * count * sizeof(double));
@@ -148,9 +152,8 @@ static RpinnStatus pass_members(Prediction *prediction) {
   prediction->mean = prediction->values + count;
   prediction->deviation = prediction->mean + count;
   prediction->low = prediction->deviation + count;
-  RPINN_TRY(rpinn_member_store_visit(prediction->context, prediction->store,
-                                     rpinn_problem_num_members(prediction->problem), visit_member,
-                                     prediction));
+  RPINN_TRY(
+      rpinn_draw_store_visit(prediction->context, prediction->store, &plan, false, visit_draw, prediction));
   rpinn_moments_get(prediction->moments, prediction->mean, prediction->deviation);
   return rpinn_kept_draws_quantiles(prediction->kept, 3, probabilities, prediction->low);
 }

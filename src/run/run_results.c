@@ -1,13 +1,12 @@
-/* From stored members to results: one pass in member order, in memory that does not grow with the number of
- * members. */
+/* From stored draws to results: one pass in their order, in memory that does not grow with their number. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain_diagnostics.h"
 #include "moments.h"
 #include "posterior_file.h"
-#include "run_state.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
@@ -23,6 +22,18 @@ static const struct {
                        {RPINN_MEMBER_ATTEMPTS, "attempts"}};
 enum { NUM_FILE_STATISTICS = sizeof file_statistics / sizeof file_statistics[0] };
 
+/* The same of a draw of a chain: all of them. */
+static const char *const chain_statistic_names[] = {
+#define STATISTIC_NAME(name, text, is_boolean) text,
+    RPINN_CHAIN_STATISTIC_LIST(STATISTIC_NAME)
+#undef STATISTIC_NAME
+};
+static const bool chain_statistic_is_boolean[] = {
+#define STATISTIC_IS_BOOLEAN(name, text, is_boolean) is_boolean,
+    RPINN_CHAIN_STATISTIC_LIST(STATISTIC_IS_BOOLEAN)
+#undef STATISTIC_IS_BOOLEAN
+};
+
 typedef struct Pass {
   RpinnContext *context;
   RpinnRun *run;
@@ -32,6 +43,10 @@ typedef struct Pass {
   double *values;  /* [outputs.num_values] */
   uint64_t member; /* members that did not fail, so far */
   uint64_t draw;   /* draws made of them */
+  /* of chains: */
+  RpinnMoments *chain_moments; /* of the chain under way */
+  RpinnDrawSpool *spool;
+  double *energies; /* [num_chains][num_draws] */
 } Pass;
 
 static RpinnStop stop_of_name(const char *name) {
@@ -52,7 +67,8 @@ static RpinnStatus keep_trace(Pass *pass, const RpinnStoredMember *member) {
 }
 
 /* The first pass only counts: whether weights apply depends on all members. */
-static RpinnStatus count_member(void *user, const RpinnStoredMember *member) {
+static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
+  const RpinnStoredMember *member = draw->stored;
   RpinnRunResults *results = &((Pass *)user)->run->results;
   results->num_members++;
   results->num_failed += member->failed != 0;
@@ -89,8 +105,9 @@ static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
 }
 
 /* A draw counts once, or as often as the Metropolis chain stays at it. */
-static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
+static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
   Pass *pass = user;
+  const RpinnStoredMember *member = visited->stored;
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
@@ -109,18 +126,90 @@ static RpinnStatus visit_member(void *user, const RpinnStoredMember *member) {
   return RPINN_OK;
 }
 
+/* ---- chains ---- */
+
+static void count_draw(RpinnChainResult *chain, const double *statistics, uint64_t num_draws) {
+  chain->divergences += statistics[RPINN_CHAIN_DIVERGING] > 0;
+  chain->saturations += statistics[RPINN_CHAIN_REACHED_MAX_DEPTH] > 0;
+  chain->leapfrogs += (uint64_t)statistics[RPINN_CHAIN_N_STEPS];
+  chain->acceptance += statistics[RPINN_CHAIN_ACCEPTANCE_RATE] / (double)num_draws;
+  chain->step_size = statistics[RPINN_CHAIN_STEP_SIZE];
+}
+
+static RpinnStatus end_chain(Pass *pass, RpinnChainResult *chain) {
+  size_t count = pass->run->outputs.num_values;
+  chain->mean = malloc((count + 1) * sizeof(double));
+  chain->deviation = malloc((count + 1) * sizeof(double));
+  if (!chain->mean || !chain->deviation) return rpinn_fail_memory(pass->context);
+  rpinn_moments_get(pass->chain_moments, chain->mean, chain->deviation);
+  rpinn_moments_destroy(pass->chain_moments);
+  pass->chain_moments = rpinn_moments_create(count);
+  return pass->chain_moments ? RPINN_OK : rpinn_fail_memory(pass->context);
+}
+
+static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited) {
+  Pass *pass = user;
+  RpinnRun *run = pass->run;
+  const RpinnStoredMember *stored = visited->stored;
+  RpinnChainResult *chain = &run->results.chains.chains[visited->chain];
+  RpinnPosteriorDraw draw = {.chain = visited->chain,
+                             .draw = visited->draw,
+                             .member = visited->draw,
+                             .parameters = stored->parameters,
+                             .statistics = stored->statistics,
+                             .log_likelihood = pass->log_likelihood,
+                             .predictions = pass->values};
+  if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
+  RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, stored->parameters, pass->values));
+  RPINN_TRY(find_log_likelihood(pass, stored->parameters));
+  RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
+  RPINN_TRY(rpinn_draw_spool_add(pass->context, pass->spool, stored->num_parameters, stored->parameters,
+                                 pass->values));
+  rpinn_moments_add(pass->moments, pass->values);
+  rpinn_moments_add(pass->chain_moments, pass->values);
+  RPINN_TRY(rpinn_kept_draws_add(run->results.kept, pass->draw, pass->values));
+  RPINN_TRY(rpinn_kept_draws_add(run->results.statistics, pass->draw, stored->statistics));
+  pass->energies[pass->draw++] = stored->statistics[RPINN_CHAIN_ENERGY];
+  count_draw(chain, stored->statistics, run->plan.num_draws);
+  return visited->draw + 1 == run->plan.num_draws ? end_chain(pass, chain) : RPINN_OK;
+}
+
+static RpinnStatus gather_chains(Pass *pass) {
+  RpinnRun *run = pass->run;
+  size_t width = run->posteriors[0]->model.num_parameters + run->outputs.num_values;
+  uint64_t num_draws = run->plan.num_chains * run->plan.num_draws;
+  run->results.num_draws = num_draws;
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, num_draws, num_draws));
+  run->results.chains.chains = calloc(run->plan.num_chains, sizeof *run->results.chains.chains);
+  pass->chain_moments = rpinn_moments_create(run->outputs.num_values);
+  pass->energies = malloc(num_draws * sizeof *pass->energies);
+  if (!run->results.chains.chains || !pass->chain_moments || !pass->energies)
+    return rpinn_fail_memory(pass->context);
+  RPINN_TRY(rpinn_draw_spool_create(pass->context, run->folder.path, width, &pass->spool));
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, run->num_warmup_kept > 0,
+                                   visit_chain_draw, pass));
+  RPINN_TRY(rpinn_run_diagnose_chains(pass->context, run, pass->spool, pass->energies));
+  return rpinn_posterior_file_add_convergence(pass->context, pass->file, run->results.chains.parameters,
+                                              run->results.chains.outputs);
+}
+
+/* ---- the pass ---- */
+
 static RpinnStatus allocate(Pass *pass) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   size_t count = run->outputs.num_values, bytes = (count + 1) * sizeof(double);
-  size_t num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
-  results->keep_every = rpinn_keep_every(run->num_samples, count ? count : 1, KEPT_BYTES);
+  uint64_t num_draws = run->plan.num_chains * run->plan.num_draws;
+  size_t num_statistics = run->plan.has_chains
+                              ? RPINN_NUM_CHAIN_STATISTICS
+                              : RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
+  results->keep_every = rpinn_keep_every(num_draws, count ? count : 1, KEPT_BYTES);
   results->mean = malloc(bytes);
   results->deviation = malloc(bytes);
   results->low = malloc(3 * bytes);
   results->kept = rpinn_kept_draws_create(count, results->keep_every);
   results->statistics = rpinn_kept_draws_create(
-      num_statistics, rpinn_keep_every(run->num_samples, num_statistics, KEPT_STATISTICS_BYTES));
+      num_statistics, rpinn_keep_every(num_draws, num_statistics, KEPT_STATISTICS_BYTES));
   pass->values = malloc(bytes);
   pass->log_likelihood = malloc((run->posteriors[0]->model.num_rows + 1) * sizeof(double));
   pass->moments = rpinn_moments_create(count);
@@ -141,30 +230,44 @@ static RpinnStatus open_file(Pass *pass, uint64_t num_draws) {
     names[k] = file_statistics[k].name;
     is_boolean[k] = file_statistics[k].statistic == RPINN_MEMBER_CONVERGED;
   }
-  RpinnPosteriorFileOptions options = {.method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
-                                       .num_chains = 1,
-                                       .num_draws = num_draws,
-                                       .num_statistics = NUM_FILE_STATISTICS,
-                                       .statistic_names = names,
-                                       .statistic_is_boolean = is_boolean,
-                                       .keep_every = run->results.keep_every};
+  bool has_chains = run->plan.has_chains;
+  RpinnPosteriorFileOptions options = {
+      .method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
+      .num_chains = run->plan.num_chains,
+      .num_draws = num_draws,
+      .num_warmup = run->num_warmup_kept,
+      .num_statistics = has_chains ? RPINN_NUM_CHAIN_STATISTICS : NUM_FILE_STATISTICS,
+      .statistic_names = has_chains ? chain_statistic_names : names,
+      .statistic_is_boolean = has_chains ? chain_statistic_is_boolean : is_boolean,
+      .keep_every = run->results.keep_every};
   snprintf(path, sizeof path, "%s/posterior.nc", run->folder.path);
   return rpinn_posterior_file_create(pass->context, path, run->posteriors[0], &options, &pass->file);
+}
+
+static RpinnStatus gather_members(Pass *pass) {
+  RpinnRun *run = pass->run;
+  RpinnRunResults *results = &run->results;
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
+  uint64_t finished = results->num_members - results->num_failed;
+  if (!finished)
+    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
+                      (unsigned long long)results->num_failed);
+  results->num_draws = finished;
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
+  RPINN_TRY(open_file(pass, finished));
+  return rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, visit_member, pass);
 }
 
 static RpinnStatus gather(Pass *pass) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   RpinnRun *run = pass->run;
-  RpinnRunResults *results = &run->results;
   RPINN_TRY(allocate(pass));
-  RPINN_TRY(rpinn_member_store_visit(pass->context, run->store, run->num_samples, count_member, pass));
-  uint64_t finished = results->num_members - results->num_failed;
-  if (!finished)
-    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
-                      (unsigned long long)results->num_failed);
-  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
-  RPINN_TRY(open_file(pass, finished));
-  RPINN_TRY(rpinn_member_store_visit(pass->context, run->store, run->num_samples, visit_member, pass));
+  if (run->plan.has_chains) {
+    RPINN_TRY(open_file(pass, run->plan.num_draws));
+    RPINN_TRY(gather_chains(pass));
+  } else {
+    RPINN_TRY(gather_members(pass));
+  }
   RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
   return rpinn_kept_draws_quantiles(run->results.kept, 3, probabilities, run->results.low);
@@ -175,12 +278,32 @@ RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run) {
   RpinnStatus status = gather(&pass);
   rpinn_posterior_file_destroy(pass.file);
   rpinn_moments_destroy(pass.moments);
+  rpinn_moments_destroy(pass.chain_moments);
+  rpinn_draw_spool_destroy(pass.spool);
+  free(pass.energies);
   free(pass.values);
   free(pass.log_likelihood);
   return status;
 }
 
-void rpinn_run_free_results(RpinnRunResults *results) {
+static void free_chains(RpinnChainResults *chains, uint64_t num_chains) {
+  for (uint64_t c = 0; chains->chains && c < num_chains; c++) {
+    free(chains->chains[c].mean);
+    free(chains->chains[c].deviation);
+    free(chains->chains[c].scores);
+  }
+  free(chains->chains);
+  free(chains->parameters);
+  free(chains->outputs);
+  free(chains->best_trace);
+  free(chains->worst_trace);
+  free(chains->energy_trace);
+}
+
+void rpinn_run_free_results(RpinnRun *run) {
+  RpinnRunResults *results = &run->results;
+  free_chains(&results->chains, run->plan.num_chains);
+  free(results->particles.rows);
   free(results->mean);
   free(results->deviation);
   free(results->low);

@@ -3,17 +3,26 @@
 #define RPINN_RUN_RUN_STATE_H
 
 #include "draw_outputs.h"
+#include "draw_store.h"
 #include "kept_draws.h"
-#include "member_pool.h"
-#include "member_store.h"
+#include "member.h"
 #include "posterior.h"
+#include "rpinn/convergence.h"
 #include "rpinn/run.h"
 #include "run_folder.h"
 #include "run_weights.h"
 
-typedef enum RpinnMethod { RPINN_METHOD_MAP, RPINN_METHOD_RPINN, RPINN_METHOD_ENSEMBLE } RpinnMethod;
+/* In the order of the setting `method`. */
+typedef enum RpinnMethod {
+  RPINN_METHOD_MAP,
+  RPINN_METHOD_RPINN,
+  RPINN_METHOD_ENSEMBLE,
+  RPINN_METHOD_NUTS,
+  RPINN_METHOD_SVGD
+} RpinnMethod;
 
-/* The statistics of a member, in the order in which they are stored; the parts of its loss follow. */
+/* The statistics of a member, or of a particle, in the order in which they are stored; the parts of its loss
+ * follow. */
 typedef enum RpinnMemberStatistic {
   RPINN_MEMBER_LOSS,
   RPINN_MEMBER_GRADIENT_NORM,
@@ -24,6 +33,26 @@ typedef enum RpinnMemberStatistic {
   RPINN_MEMBER_SECONDS,
   RPINN_NUM_MEMBER_STATISTICS
 } RpinnMemberStatistic;
+
+/* The statistics of a draw of a chain, in the order in which they are stored and with their names in ArviZ. */
+#define RPINN_CHAIN_STATISTIC_LIST(X)                                                                        \
+  X(LP, "lp", false)                                                                                         \
+  X(ACCEPTANCE_RATE, "acceptance_rate", false)                                                               \
+  X(STEP_SIZE, "step_size", false)                                                                           \
+  X(TREE_DEPTH, "tree_depth", false)                                                                         \
+  X(N_STEPS, "n_steps", false)                                                                               \
+  X(DIVERGING, "diverging", true)                                                                            \
+  X(ENERGY, "energy", false)                                                                                 \
+  X(ENERGY_ERROR, "energy_error", false)                                                                     \
+  X(MAX_ENERGY_ERROR, "max_energy_error", false)                                                             \
+  X(REACHED_MAX_DEPTH, "reached_max_treedepth", true)
+
+typedef enum RpinnChainStatistic {
+#define RPINN_CHAIN_STATISTIC_ENUM(name, text, is_boolean) RPINN_CHAIN_##name,
+  RPINN_CHAIN_STATISTIC_LIST(RPINN_CHAIN_STATISTIC_ENUM)
+#undef RPINN_CHAIN_STATISTIC_ENUM
+      RPINN_NUM_CHAIN_STATISTICS
+} RpinnChainStatistic;
 
 /* Scores of one quantity, or of one held-out term, against what is known of it; NaN where that says nothing.
  */
@@ -43,8 +72,43 @@ typedef struct RpinnLossTrace {
 
 enum { RPINN_MAX_LOSS_TRACES = 50 };
 
+/* What one chain has done. */
+typedef struct RpinnChainResult {
+  uint64_t divergences, saturations; /* draws that diverged, or reached the largest depth */
+  uint64_t leapfrogs;                /* of the draws */
+  double acceptance, step_size;      /* mean; the last */
+  double energy_fraction;            /* E-BFMI */
+  double *mean, *deviation;          /* [outputs.num_values] */
+  RpinnScore *scores;                /* [quantities], made with the summary */
+} RpinnChainResult;
+
+/* Have the chains converged? */
+typedef struct RpinnChainResults {
+  RpinnChainResult *chains; /* [plan.num_chains]; NULL for methods without chains */
+  size_t num_parameters;
+  size_t num_outputs;
+  RpinnConvergence *parameters;                    /* [num_parameters] */
+  RpinnConvergence *outputs;                       /* [num_outputs]: quantities, held-out terms, unknowns */
+  size_t best, worst;                              /* parameters by R-hat */
+  size_t num_trace;                                /* points of each trace below */
+  double *best_trace, *worst_trace, *energy_trace; /* [num_chains][num_trace], evenly thinned */
+  size_t trace_every;                              /* draws between their points */
+} RpinnChainResults;
+
+/* The scores of particles along their way, because the published ones are those of a moment on it. Columns:
+ * iteration, mean log density, bandwidth, mean norm of phi; then, for each quantity, rl2, linf, mean std, LPP, LPP of
+ * the tables, coverage. */
+typedef struct RpinnParticleTrace {
+  size_t every; /* iterations between rows */
+  size_t width, num_rows;
+  double *rows; /* [num_rows][width] */
+} RpinnParticleTrace;
+
+enum { RPINN_TRACE_SCORES = 6 };
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
+  uint64_t num_draws; /* of the posterior */
   uint64_t num_members, num_failed, num_converged, num_retried;
   uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
   double *mean, *deviation;    /* [outputs.num_values] */
@@ -56,13 +120,17 @@ typedef struct RpinnRunResults {
   RpinnLossTrace traces[RPINN_MAX_LOSS_TRACES];
   RpinnScore *scores; /* [quantities, then held-out terms], made with the summary */
   RpinnRunWeights weights;
+  RpinnChainResults chains;
+  RpinnParticleTrace particles;
 } RpinnRunResults;
 
 struct RpinnRun {
   const RpinnRunOptions *options;
   RpinnProblem *problem;
   RpinnMethod method;
-  uint64_t num_samples;
+  uint64_t num_samples;     /* members, particles, or draws of each chain, that the settings ask for */
+  RpinnDrawPlan plan;       /* the draws that there are */
+  uint64_t num_warmup_kept; /* of each chain, in the store */
   size_t num_threads;
   RpinnPosterior **posteriors; /* [num_threads]; the first also serves the results */
   RpinnRunFolder folder;
@@ -77,19 +145,30 @@ struct RpinnRun {
 /* A run with its method, threads and posteriors, but without a directory. The caller destroys it. */
 RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
                               RpinnRun **run);
-/* How many members the settings ask for. */
-uint64_t rpinn_problem_num_members(const RpinnProblem *problem);
+/* The draws that the settings ask for. */
+RpinnDrawPlan rpinn_problem_draw_plan(const RpinnProblem *problem);
+/* The draws of them that are in the store. */
+RpinnStatus rpinn_problem_stored_plan(RpinnContext *context, const RpinnProblem *problem,
+                                      RpinnMemberStore *store, RpinnDrawPlan *plan);
+/* Seconds; 0: no limit. */
+double rpinn_run_time_limit(const RpinnRun *run);
 /* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
  * members, on how many threads and for how long. */
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
 const char *rpinn_run_precision_name(const RpinnRun *run);
+
+/* Fill the store with draws by a method of each kind, until all are there, or the caller or the clock wants an end:
+ * run->interrupted and run->out_of_time. */
+RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 
 /* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
                                    uint64_t converged);
 /* The pass over the members in the store, in member order: outputs, moments, files. */
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run);
-void rpinn_run_free_results(RpinnRunResults *results);
+void rpinn_run_free_results(RpinnRun *run);
 /* run->json and run->table, and summary.json, summary.csv and predictions.csv. */
 RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run);
 

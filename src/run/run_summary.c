@@ -2,31 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chain_diagnostics.h"
 #include "finished_run.h"
 #include "json_writer.h"
-#include "metrics.h"
 #include "rpinn/version.h"
-#include "run_state.h"
-
-static RpinnStatus score_outputs(const RpinnRun *run, RpinnScore *score) {
-  const RpinnRunResults *results = &run->results;
-  const double *mean = results->mean + score->first, *deviation = results->deviation + score->first;
-  const double *reference = score->reference;
-  size_t n = score->count;
-  score->rl2 = score->linf = score->lpp = score->lpp_table = score->coverage = score->interval_coverage =
-      score->crps = (double)NAN;
-  score->mean_std = rpinn_metric_mean_std(n, deviation);
-  if (!reference) return RPINN_OK;
-  score->rl2 = rpinn_metric_relative_l2(n, mean, reference);
-  score->linf = rpinn_metric_largest_error(n, mean, reference);
-  if (results->num_members - results->num_failed < 2) return RPINN_OK;
-  score->lpp = rpinn_metric_lpp(n, mean, deviation, reference);
-  score->lpp_table = rpinn_metric_lpp_table(n, mean, deviation, reference);
-  score->coverage = rpinn_metric_coverage(n, mean, deviation, reference);
-  score->interval_coverage =
-      rpinn_metric_interval_coverage(n, results->low + score->first, results->high + score->first, reference);
-  return rpinn_metric_crps(results->kept, score->first, n, reference, &score->crps, NULL);
-}
+#include "run_scores.h"
 
 typedef struct Summary {
   RpinnRun *run;
@@ -36,32 +16,31 @@ typedef struct Summary {
   size_t num_statistics;
 } Summary;
 
+/* Per chain, as in Table 3 of the paper. */
+static RpinnStatus score_chain(RpinnContext *context, const RpinnRun *run, RpinnChainResult *chain) {
+  chain->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *chain->scores);
+  if (!chain->scores) return rpinn_fail_memory(context);
+  rpinn_run_list_scores(run, chain->scores);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    rpinn_score_moments(&chain->scores[q], chain->mean, chain->deviation, run->plan.num_draws > 1);
+  return RPINN_OK;
+}
+
 static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *summary) {
-  const RpinnPosterior *posterior = run->posteriors[0];
   const RpinnDrawOutputs *outputs = &run->outputs;
   double half = 0.5;
   *summary =
       (Summary){.run = run, .num_quantities = outputs->num_quantities, .num_tests = outputs->num_tests};
-  summary->num_statistics = RPINN_NUM_MEMBER_STATISTICS + posterior->model.num_terms + 1;
+  summary->num_statistics = rpinn_kept_draws_num_values(run->results.statistics);
   RpinnScore *scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof *scores);
   summary->scores = run->results.scores = scores;
   summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
   if (!scores || !summary->statistic_medians) return rpinn_fail_memory(context);
-  for (size_t q = 0; q < outputs->num_quantities; q++)
-    scores[q] = (RpinnScore){.name = run->problem->predicted[q].name,
-                             .first = q * outputs->num_points,
-                             .count = outputs->num_points,
-                             .reference = posterior->data->predicted_truth[q]};
-  for (size_t k = 0; k < outputs->num_tests; k++) {
-    const RpinnTermData *data = &posterior->data->terms[outputs->test_terms[k]];
-    scores[outputs->num_quantities + k] =
-        (RpinnScore){.name = run->problem->terms[outputs->test_terms[k]].name,
-                     .first = outputs->test_starts[k],
-                     .count = data->points.count,
-                     .reference = data->missing ? NULL : data->values};
-  }
+  rpinn_run_list_scores(run, scores);
   for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
-    RPINN_TRY(score_outputs(run, &scores[k]));
+    RPINN_TRY(rpinn_run_score(run, &scores[k]));
+  for (uint64_t c = 0; run->plan.has_chains && c < run->plan.num_chains; c++)
+    RPINN_TRY(score_chain(context, run, &run->results.chains.chains[c]));
   return rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, summary->statistic_medians);
 }
 
@@ -77,6 +56,15 @@ static void json_score(RpinnJson *json, const RpinnScore *score) {
   rpinn_json_number(json, "coverage", score->coverage);
   rpinn_json_number(json, "interval_coverage", score->interval_coverage);
   rpinn_json_number(json, "crps", score->crps);
+  rpinn_json_close(json, '}');
+}
+
+/* Chains have no members: null where a reader looks for what every run has. */
+static void json_no_members(RpinnJson *json) {
+  static const char *const names[] = {"converged", "failed", "loss_median", "gradient_norm_median",
+                                      "iterations"};
+  rpinn_json_open(json, "members", '{');
+  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) rpinn_json_number(json, names[k], (double)NAN);
   rpinn_json_close(json, '}');
 }
 
@@ -147,13 +135,96 @@ static void json_weights(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_close(json, '}');
 }
 
-/* Chains belong to methods that have them: all null here, so that readers find the same keys everywhere. */
-static void json_chains(RpinnJson *json) {
-  static const char *const names[] = {"max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "min_ebfmi"};
+static void json_worst(RpinnJson *json, const char *key, size_t count, const RpinnConvergence *convergence) {
+  RpinnWorstConvergence worst = rpinn_worst_convergence(count, convergence);
+  rpinn_json_open(json, key, '{');
+  rpinn_json_number(json, "count", (double)count);
+  rpinn_json_number(json, "unmixed", (double)worst.num_unmixed);
+  rpinn_json_number(json, "max_rhat", worst.max_rhat);
+  rpinn_json_number(json, "min_ess_bulk", worst.min_ess_bulk);
+  rpinn_json_number(json, "min_ess_tail", worst.min_ess_tail);
+  rpinn_json_close(json, '}');
+}
+
+static void json_chain(RpinnJson *json, const RpinnRun *run, const RpinnChainResult *chain) {
+  rpinn_json_open(json, NULL, '{');
+  rpinn_json_number(json, "divergences", (double)chain->divergences);
+  rpinn_json_number(json, "saturations", (double)chain->saturations);
+  rpinn_json_number(json, "leapfrogs", (double)chain->leapfrogs);
+  rpinn_json_number(json, "acceptance", chain->acceptance);
+  rpinn_json_number(json, "step_size", chain->step_size);
+  rpinn_json_number(json, "ebfmi", chain->energy_fraction);
+  rpinn_json_open(json, "quantities", '{');
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) json_score(json, &chain->scores[q]);
+  rpinn_json_close(json, '}');
+  rpinn_json_close(json, '}');
+}
+
+/* Chains belong to methods that have them: all null elsewhere, so that readers find the same keys everywhere. The
+ * worst figures are those of the parameters and of the predicted quantities together. */
+static void json_chains(const RpinnRun *run, RpinnJson *json) {
+  const RpinnChainResults *chains = &run->results.chains;
+  bool has_chains = run->plan.has_chains;
+  RpinnWorstConvergence parameters = rpinn_worst_convergence(chains->num_parameters, chains->parameters),
+                        outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
+  double divergences = has_chains ? 0 : (double)NAN, lowest = (double)NAN;
+  for (uint64_t c = 0; has_chains && c < run->plan.num_chains; c++) {
+    divergences += (double)chains->chains[c].divergences;
+    lowest = fmin(lowest, chains->chains[c].energy_fraction);
+  }
   rpinn_json_open(json, "chains", '{');
-  for (size_t k = 0; k < 5; k++) rpinn_json_number(json, names[k], (double)NAN);
+  rpinn_json_number(json, "max_rhat", fmax(parameters.max_rhat, outputs.max_rhat));
+  rpinn_json_number(json, "min_ess_bulk", fmin(parameters.min_ess_bulk, outputs.min_ess_bulk));
+  rpinn_json_number(json, "min_ess_tail", fmin(parameters.min_ess_tail, outputs.min_ess_tail));
+  rpinn_json_number(json, "divergences", divergences);
+  rpinn_json_number(json, "min_ebfmi", lowest);
+  if (has_chains) {
+    rpinn_json_number(json, "count", (double)run->plan.num_chains);
+    rpinn_json_number(json, "draws", (double)run->plan.num_draws);
+    rpinn_json_number(json, "warmup", run->problem->settings.values[RPINN_SETTING_WARMUP].number);
+    rpinn_json_text(json, "metric", run->problem->settings.values[RPINN_SETTING_METRIC].text);
+    json_worst(json, "parameters", chains->num_parameters, chains->parameters);
+    rpinn_json_open(json, "quantities", '{');
+    for (size_t q = 0; q < run->outputs.num_quantities; q++)
+      json_worst(json, run->problem->predicted[q].name, run->outputs.num_points,
+                 chains->outputs + q * run->outputs.num_points);
+    rpinn_json_close(json, '}');
+  }
   rpinn_json_open(json, "per_chain", '[');
+  for (uint64_t c = 0; has_chains && c < run->plan.num_chains; c++) json_chain(json, run, &chains->chains[c]);
   rpinn_json_close(json, ']');
+  rpinn_json_close(json, '}');
+}
+
+/* Where on the way of the particles LPP was highest: the published figures are those of such a moment. */
+static void json_particles(const RpinnRun *run, RpinnJson *json) {
+  enum { FIRST = 4, LPP = 3 };
+  const RpinnParticleTrace *trace = &run->results.particles;
+  if (run->method != RPINN_METHOD_SVGD || !trace->num_rows) return;
+  const double *last = trace->rows + (trace->num_rows - 1) * trace->width;
+  rpinn_json_open(json, "particles", '{');
+  rpinn_json_number(json, "iterations", last[0]);
+  rpinn_json_number(json, "mean_log_density", last[1]);
+  rpinn_json_number(json, "bandwidth", last[2]);
+  rpinn_json_text(json, "repulsion", run->problem->settings.values[RPINN_SETTING_REPULSION].text);
+  rpinn_json_open(json, "lpp_peaks", '{');
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+    size_t best = 0, column = FIRST + q * RPINN_TRACE_SCORES;
+    for (size_t k = 1; k < trace->num_rows; k++)
+      if (trace->rows[k * trace->width + column + LPP] > trace->rows[best * trace->width + column + LPP])
+        best = k;
+    const double *row = trace->rows + best * trace->width + column;
+    rpinn_json_open(json, run->problem->predicted[q].name, '{');
+    rpinn_json_number(json, "iteration", trace->rows[best * trace->width]);
+    rpinn_json_number(json, "rl2", row[0]);
+    rpinn_json_number(json, "linf", row[1]);
+    rpinn_json_number(json, "mean_std", row[2]);
+    rpinn_json_number(json, "lpp", row[LPP]);
+    rpinn_json_number(json, "lpp_table", row[4]);
+    rpinn_json_number(json, "coverage", row[5]);
+    rpinn_json_close(json, '}');
+  }
+  rpinn_json_close(json, '}');
   rpinn_json_close(json, '}');
 }
 
@@ -166,8 +237,8 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_text(&json, "backend", run->posteriors[0]->backend->operations->name);
   rpinn_json_text(&json, "precision", rpinn_run_precision_name(run));
   rpinn_json_number(&json, "seed", (double)run->posteriors[0]->seed);
-  rpinn_json_number(&json, "samples", (double)(run->results.num_members - run->results.num_failed));
-  rpinn_json_number(&json, "samples_asked", (double)run->num_samples);
+  rpinn_json_number(&json, "samples", (double)run->results.num_draws);
+  rpinn_json_number(&json, "samples_asked", (double)(run->num_samples * run->plan.num_chains));
   rpinn_json_number(&json, "wall_seconds", run->seconds);
   rpinn_json_number(&json, "threads", (double)run->num_threads);
   rpinn_json_text(&json, "version", rpinn_version());
@@ -181,9 +252,13 @@ static void make_json(const Summary *summary, RpinnText *text) {
     json_score(&json, &summary->scores[summary->num_quantities + k]);
   rpinn_json_close(&json, '}');
   json_unknowns(run, &json);
-  json_members(summary, &json);
+  if (run->plan.has_chains)
+    json_no_members(&json);
+  else
+    json_members(summary, &json);
   json_weights(run, &json);
-  json_chains(&json);
+  json_chains(run, &json);
+  json_particles(run, &json);
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
 }
@@ -254,6 +329,69 @@ static void make_predictions_csv(const RpinnRun *run, RpinnText *csv) {
   }
 }
 
+/* iteration,mean_log_density,bandwidth,mean_norm and the scores of each quantity. */
+static void make_trace_csv(const RpinnRun *run, RpinnText *csv) {
+  static const char *const scores[RPINN_TRACE_SCORES] = {"rl2", "linf",      "mean_std",
+                                                         "lpp", "lpp_table", "coverage"};
+  const RpinnParticleTrace *trace = &run->results.particles;
+  rpinn_text_append(csv, "iteration,mean_log_density,bandwidth,mean_norm");
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    for (size_t k = 0; k < RPINN_TRACE_SCORES; k++)
+      rpinn_text_append(csv, ",%s_%s", run->problem->predicted[q].name, scores[k]);
+  rpinn_text_append(csv, "\n");
+  for (size_t i = 0; i < trace->num_rows; i++)
+    for (size_t k = 0; k < trace->width; k++)
+      csv_number(csv, trace->rows[i * trace->width + k], k + 1 == trace->width);
+}
+
+/* One line per scalar: what `rpinn diagnose` reads. */
+static void csv_convergence(RpinnText *csv, const char *group, const char *name, size_t index,
+                            const RpinnConvergence *convergence) {
+  const double values[] = {convergence->mean,      convergence->mcse_mean, convergence->sd,
+                           convergence->q5,        convergence->median,    convergence->q95,
+                           convergence->ess_bulk,  convergence->ess_tail,  convergence->rhat,
+                           convergence->rhat_paper};
+  enum { NUM_VALUES = sizeof values / sizeof values[0] };
+  rpinn_text_append(csv, "%s,%s,%zu,", group, name, index);
+  for (size_t k = 0; k < NUM_VALUES; k++) csv_number(csv, values[k], k + 1 == NUM_VALUES);
+}
+
+static void make_diagnostics_csv(const RpinnRun *run, RpinnText *csv) {
+  const RpinnChainResults *chains = &run->results.chains;
+  const RpinnPosterior *posterior = run->posteriors[0];
+  size_t at = 0;
+  rpinn_text_append(csv, "group,name,index,mean,mcse,sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper\n");
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    for (size_t p = 0; p < run->outputs.num_points; p++)
+      csv_convergence(csv, "quantity", run->problem->predicted[q].name, p, &chains->outputs[at++]);
+  for (size_t k = 0; k < run->outputs.num_tests; k++) {
+    size_t term = run->outputs.test_terms[k];
+    for (size_t p = 0; p < posterior->data->terms[term].points.count; p++)
+      csv_convergence(csv, "test", run->problem->terms[term].name, p, &chains->outputs[at++]);
+  }
+  for (size_t k = 0; k < run->problem->num_unknowns; k++)
+    csv_convergence(csv, "unknown", run->problem->unknowns[k].name, 0, &chains->outputs[at++]);
+  for (size_t f = 0; f < run->problem->num_fields; f++)
+    for (size_t i = 0; i < posterior->networks[f].num_trainable; i++)
+      csv_convergence(csv, "parameter", run->problem->fields[f].name, i,
+                      &chains->parameters[posterior->networks[f].parameter_start + i]);
+}
+
+/* A CSV that only some methods have. */
+static RpinnStatus write_method_csv(RpinnContext *context, RpinnRun *run) {
+  RpinnText csv = {0};
+  RpinnStatus status = RPINN_OK;
+  if (run->plan.has_chains) {
+    make_diagnostics_csv(run, &csv);
+    status = rpinn_run_folder_write(context, &run->folder, "diagnostics.csv", &csv);
+  } else if (run->method == RPINN_METHOD_SVGD) {
+    make_trace_csv(run, &csv);
+    status = rpinn_run_folder_write(context, &run->folder, "svgd_trace.csv", &csv);
+  }
+  rpinn_text_free(&csv);
+  return status;
+}
+
 RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
   Summary summary;
   RpinnText csv = {0};
@@ -270,6 +408,7 @@ RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
     status = rpinn_run_folder_write(context, &run->folder, "predictions.csv", &csv);
     rpinn_text_free(&csv);
   }
+  if (status == RPINN_OK) status = write_method_csv(context, run);
   if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.json", &run->json);
   free(summary.statistic_medians);
   return status;

@@ -16,8 +16,11 @@ static void draw_offsets(void *data, uint64_t member, uint32_t attempt, double *
 static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
                               double *theta) {
   const RpinnRunTarget *target = data;
-  if (!strcmp(target->start, "zero"))
+  bool zero_then_normal = !strcmp(target->start, "zero_then_normal");
+  if (!strcmp(target->start, "zero") || (zero_then_normal && member == 0))
     rpinn_posterior_start_zero(target->posterior, theta);
+  else if (!strcmp(target->start, "normal") || zero_then_normal)
+    rpinn_posterior_start_normal(target->posterior, stream_member(member, attempt), theta);
   else if (!strcmp(target->start, "prior"))
     rpinn_posterior_start_prior(target->posterior, offsets, theta);
   else if (target->num_given)
@@ -48,18 +51,36 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
 
 static RpinnStatus check_start(RpinnContext *context, const RpinnRun *run, const char *start) {
   bool is_prior = !strcmp(start, "prior"), is_map = !strcmp(start, "map");
-  if (is_prior && run->method != RPINN_METHOD_RPINN)
+  bool is_drawn_from_prior = run->method == RPINN_METHOD_NUTS || run->method == RPINN_METHOD_SVGD;
+  if (is_prior && run->method != RPINN_METHOD_RPINN && !is_drawn_from_prior)
     return rpinn_fail(
         context, RPINN_ERROR_INPUT,
-        "start prior is the drawn prior mean, which only method rpinn has; expected glorot, map or zero");
+        "start prior is the drawn prior mean, which method %s has not; expected glorot, map, normal or zero",
+        run->problem->settings.values[RPINN_SETTING_METHOD].text);
   if (is_map && run->method == RPINN_METHOD_MAP)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "method map cannot start from its own result; expected glorot or zero");
   return RPINN_OK;
 }
 
+static RpinnStatus check_optimizer(RpinnContext *context, const RpinnRun *run) {
+  const char *optimizer = run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text;
+  bool is_adagrad = !strcmp(optimizer, "adagrad"), is_svgd = run->method == RPINN_METHOD_SVGD;
+  if (is_svgd && !is_adagrad && strcmp(optimizer, "adam") != 0)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "optimizer %s cannot move the particles of svgd; expected adam or adagrad", optimizer);
+  if (is_adagrad && (!is_svgd || !strcmp(run->problem->settings.values[RPINN_SETTING_START].text, "map")))
+    return rpinn_fail(
+        context, RPINN_ERROR_INPUT,
+        "optimizer adagrad moves the particles of svgd and minimises nothing; expected adam, lbfgs or lm");
+  return RPINN_OK;
+}
+
 static bool is_drawn(const char *start) {
-  return !strcmp(start, "glorot") || !strcmp(start, "zero") || !strcmp(start, "prior");
+  static const char *const drawn[] = {"glorot", "zero", "prior", "normal", "zero_then_normal"};
+  for (size_t k = 0; k < sizeof drawn / sizeof drawn[0]; k++)
+    if (!strcmp(start, drawn[k])) return true;
+  return false;
 }
 
 static void give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
@@ -100,17 +121,23 @@ static RpinnStatus start_from_map(RpinnContext *context, const RpinnRun *run,
   return RPINN_OK;
 }
 
-/* The members of an earlier run as starts. */
+/* The members of an earlier run, or the last draws of its chains, as starts. */
 typedef struct Earlier {
   RpinnContext *context;
   const char *folder;
   size_t num_parameters, count, limit;
+  bool has_chains;
+  uint64_t chain; /* of the last draw taken */
   double *starts; /* [limit][num_parameters] */
 } Earlier;
 
-static RpinnStatus take_earlier(void *user, const RpinnStoredMember *member) {
+static RpinnStatus take_earlier(void *user, const RpinnVisitedDraw *draw) {
   Earlier *earlier = user;
+  const RpinnStoredMember *member = draw->stored;
+  if (earlier->has_chains && earlier->count && draw->chain == earlier->chain)
+    earlier->count--; /* a later draw of the same chain takes its place */
   if (member->failed || earlier->count == earlier->limit) return RPINN_OK;
+  earlier->chain = draw->chain;
   if (member->num_parameters != earlier->num_parameters)
     return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
                          "the members of this run have %zu parameters; expected %zu, those of the problem",
@@ -120,25 +147,34 @@ static RpinnStatus take_earlier(void *user, const RpinnStoredMember *member) {
   return RPINN_OK;
 }
 
+static RpinnStatus read_starts(const RpinnRun *run, RpinnMemberStore *store, Earlier *earlier) {
+  RpinnDrawPlan plan = {false, 1, INT64_MAX};
+  uint64_t finished, failed;
+  bool has_chain;
+  RPINN_TRY(rpinn_member_store_has(earlier->context, store, rpinn_chain_draw_key(0, false, 0), &has_chain));
+  if (has_chain) plan = (RpinnDrawPlan){true, RPINN_MAX_CHAINS, INT64_MAX};
+  RPINN_TRY(rpinn_member_store_count(earlier->context, store, INT64_MAX, &finished, &failed));
+  if (finished == failed)
+    return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
+                         "this run has no members to start from");
+  uint64_t wanted = run->plan.has_chains ? run->plan.num_chains : run->plan.num_draws;
+  earlier->has_chains = plan.has_chains;
+  earlier->limit = (size_t)(finished - failed < wanted ? finished - failed : wanted);
+  earlier->starts =
+      RPINN_ARENA_NEW(run->posteriors[0]->arena, double, earlier->limit * earlier->num_parameters);
+  if (!earlier->starts) return rpinn_fail_memory(earlier->context);
+  return rpinn_draw_store_visit(earlier->context, store, &plan, false, take_earlier, earlier);
+}
+
 static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, const char *folder,
                                   const RpinnMemberTarget *targets) {
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *store;
-  uint64_t finished, failed;
+  Earlier earlier = {.context = context, .folder = folder, .num_parameters = targets[0].num_parameters};
   if (snprintf(path, sizeof path, "%s/checkpoint.db", folder) >= (int)sizeof path)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the run to start from is too long");
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
-  RpinnStatus status = rpinn_member_store_count(context, store, INT64_MAX, &finished, &failed);
-  Earlier earlier = {.context = context, .folder = folder, .num_parameters = targets[0].num_parameters};
-  if (status == RPINN_OK && finished == failed)
-    status = rpinn_fail_at(context, (RpinnPlace){.file = folder}, "this run has no members to start from");
-  if (status == RPINN_OK) {
-    earlier.limit = (size_t)(finished - failed < run->num_samples ? finished - failed : run->num_samples);
-    earlier.starts =
-        RPINN_ARENA_NEW(run->posteriors[0]->arena, double, earlier.limit *earlier.num_parameters);
-    status = earlier.starts ? rpinn_member_store_visit(context, store, INT64_MAX, take_earlier, &earlier)
-                            : rpinn_fail_memory(context);
-  }
+  RpinnStatus status = read_starts(run, store, &earlier);
   rpinn_member_store_close(store);
   RPINN_TRY(status);
   give_starts(run, targets, earlier.count, earlier.starts);
@@ -148,6 +184,7 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
   const char *start = run->problem->settings.values[RPINN_SETTING_START].text;
   RPINN_TRY(check_start(context, run, start));
+  RPINN_TRY(check_optimizer(context, run));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
   for (size_t i = 0; i < run->num_threads; i++) {

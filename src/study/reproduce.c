@@ -126,7 +126,7 @@ static RpinnStatus load_problem(PaperRun *run) {
     options.data_file = data;
   }
   RPINN_TRY(rpinn_problem_load(run->context, paper->problem, &options, &run->problem));
-  run->samples = rpinn_problem_num_members(run->problem);
+  run->samples = rpinn_problem_draw_plan(run->problem).num_draws;
   return RPINN_OK;
 }
 

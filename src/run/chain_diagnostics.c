@@ -1,0 +1,158 @@
+#include "chain_diagnostics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task_pool.h"
+
+enum { BLOCK_BYTES = 128 << 20, MAX_TRACE = 500 };
+
+/* ---- columns, shared by threads ---- */
+
+typedef struct Block {
+  const RpinnDrawPlan *plan;
+  const double *columns;         /* [num_columns][num_chains][num_draws] */
+  RpinnConvergence *convergence; /* [num_columns] */
+  bool in_full;
+} Block;
+
+typedef struct Worker {
+  const Block *block;
+  RpinnConvergenceWork *work;
+} Worker;
+
+static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                               void **worker) {
+  const Block *block = user;
+  Worker *own = *worker = calloc(1, sizeof *own);
+  (void)pool;
+  (void)thread;
+  if (!own) return rpinn_fail_memory(context);
+  own->block = block;
+  own->work = rpinn_convergence_work_create(block->plan->num_chains, block->plan->num_draws);
+  return own->work ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+static void close_worker(void *worker) {
+  Worker *own = worker;
+  if (own) rpinn_convergence_work_destroy(own->work);
+  free(own);
+}
+
+static RpinnStatus diagnose_column(void *worker, RpinnContext *context, RpinnTaskPool *pool,
+                                   uint64_t column) {
+  const Worker *own = worker;
+  const Block *block = own->block;
+  const double *draws = block->columns + column * block->plan->num_chains * block->plan->num_draws;
+  (void)context;
+  (void)pool;
+  block->convergence[column] =
+      block->in_full ? rpinn_convergence(own->work, draws) : rpinn_convergence_brief(own->work, draws);
+  return RPINN_OK;
+}
+
+/* Columns first … first + count - 1 of the spool, in blocks that fit the memory. */
+static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, RpinnDrawSpool *spool,
+                                    size_t first, size_t count, bool in_full, RpinnConvergence *convergence) {
+  size_t column_bytes = run->plan.num_chains * run->plan.num_draws * sizeof(double);
+  size_t most = column_bytes < BLOCK_BYTES ? BLOCK_BYTES / column_bytes : 1;
+  if (most > count) most = count;
+  double *columns = malloc((most ? most : 1) * column_bytes);
+  RpinnStatus status = columns ? RPINN_OK : rpinn_fail_memory(context);
+  for (size_t done = 0, size; done < count && status == RPINN_OK; done += size) {
+    size = count - done < most ? count - done : most;
+    status = rpinn_draw_spool_columns(context, spool, first + done, size, columns);
+    if (status != RPINN_OK) break;
+    Block block = {&run->plan, columns, convergence + done, in_full};
+    RpinnTaskPoolResult result;
+    RpinnTaskPoolOptions options = {.num_threads = run->num_threads,
+                                    .num_tasks = size,
+                                    .user = &block,
+                                    .open_worker = open_worker,
+                                    .close_worker = close_worker,
+                                    .perform = diagnose_column};
+    status = rpinn_task_pool_run(context, &options, &result);
+  }
+  free(columns);
+  return status;
+}
+
+/* ---- the worst and the best ---- */
+
+RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergence *convergence) {
+  RpinnWorstConvergence worst = {(double)NAN, (double)NAN, (double)NAN, count, 0};
+  for (size_t i = 0; i < count; i++) {
+    worst.max_rhat = fmax(worst.max_rhat, convergence[i].rhat); /* fmax and fmin pass over NaN */
+    worst.min_ess_bulk = fmin(worst.min_ess_bulk, convergence[i].ess_bulk);
+    worst.min_ess_tail = fmin(worst.min_ess_tail, convergence[i].ess_tail);
+    worst.num_unmixed += convergence[i].rhat > 1.01;
+  }
+  return worst;
+}
+
+static void find_best_and_worst(RpinnChainResults *chains) {
+  double lowest = (double)INFINITY, highest = -(double)INFINITY;
+  for (size_t i = 0; i < chains->num_parameters; i++) {
+    double rhat = chains->parameters[i].rhat;
+    if (rhat < lowest) {
+      lowest = rhat;
+      chains->best = i;
+    }
+    if (rhat > highest) {
+      highest = rhat;
+      chains->worst = i;
+    }
+  }
+}
+
+static void thin_trace(const RpinnRun *run, const double *draws, double *trace) {
+  const RpinnChainResults *chains = &run->results.chains;
+  for (uint64_t c = 0; c < run->plan.num_chains; c++)
+    for (size_t i = 0; i < chains->num_trace; i++)
+      trace[c * chains->num_trace + i] = draws[c * run->plan.num_draws + i * chains->trace_every];
+}
+
+static RpinnStatus make_traces(RpinnContext *context, RpinnRun *run, RpinnDrawSpool *spool,
+                               const double *energies) {
+  RpinnChainResults *chains = &run->results.chains;
+  size_t num_draws = run->plan.num_draws;
+  chains->trace_every = (num_draws - 1) / MAX_TRACE + 1;
+  chains->num_trace = (num_draws - 1) / chains->trace_every + 1;
+  size_t bytes = run->plan.num_chains * chains->num_trace * sizeof(double);
+  double *column = malloc(run->plan.num_chains * num_draws * sizeof *column);
+  chains->best_trace = malloc(bytes);
+  chains->worst_trace = malloc(bytes);
+  chains->energy_trace = malloc(bytes);
+  RpinnStatus status = column && chains->best_trace && chains->worst_trace && chains->energy_trace
+                           ? rpinn_draw_spool_columns(context, spool, chains->best, 1, column)
+                           : rpinn_fail_memory(context);
+  if (status == RPINN_OK) {
+    thin_trace(run, column, chains->best_trace);
+    status = rpinn_draw_spool_columns(context, spool, chains->worst, 1, column);
+  }
+  if (status == RPINN_OK) {
+    thin_trace(run, column, chains->worst_trace);
+    thin_trace(run, energies, chains->energy_trace);
+  }
+  free(column);
+  return status;
+}
+
+RpinnStatus rpinn_run_diagnose_chains(RpinnContext *context, RpinnRun *run, RpinnDrawSpool *spool,
+                                      const double *energies) {
+  RpinnChainResults *chains = &run->results.chains;
+  chains->num_parameters = run->posteriors[0]->model.num_parameters;
+  chains->num_outputs = run->outputs.num_values;
+  chains->parameters = calloc(chains->num_parameters, sizeof *chains->parameters);
+  chains->outputs = calloc(chains->num_outputs + 1, sizeof *chains->outputs);
+  if (!chains->parameters || !chains->outputs) return rpinn_fail_memory(context);
+  RPINN_TRY(diagnose_columns(context, run, spool, 0, chains->num_parameters, false, chains->parameters));
+  RPINN_TRY(diagnose_columns(context, run, spool, chains->num_parameters, chains->num_outputs, true,
+                             chains->outputs));
+  for (uint64_t c = 0; c < run->plan.num_chains; c++)
+    chains->chains[c].energy_fraction =
+        rpinn_energy_fraction(run->plan.num_draws, energies + c * run->plan.num_draws);
+  find_best_and_worst(chains);
+  return make_traces(context, run, spool, energies);
+}

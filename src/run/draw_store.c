@@ -1,0 +1,66 @@
+#include "draw_store.h"
+
+/* A chain owns 2^33 keys: warmup from 0, draws from 2^32, and the last one for its state. */
+enum { CHAIN_BITS = 33, PHASE_BITS = 32 };
+
+uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw) {
+  return chain << CHAIN_BITS | (uint64_t)!is_warmup << PHASE_BITS | draw;
+}
+
+uint64_t rpinn_chain_state_key(uint64_t chain) {
+  return ((chain + 1) << CHAIN_BITS) - 1;
+}
+
+typedef struct Visit {
+  const RpinnDrawPlan *plan;
+  bool warmup;
+  RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw);
+  void *user;
+} Visit;
+
+static RpinnStatus visit_stored(void *user, const RpinnStoredMember *stored) {
+  const Visit *visit = user;
+  RpinnVisitedDraw draw = {.draw = stored->index, .stored = stored};
+  if (visit->plan->has_chains) {
+    draw.chain = stored->index >> CHAIN_BITS;
+    draw.is_warmup = !(stored->index >> PHASE_BITS & 1);
+    draw.draw = stored->index & UINT32_MAX;
+  }
+  bool wanted = draw.is_warmup ? visit->warmup : draw.draw < visit->plan->num_draws;
+  return wanted ? visit->visit(visit->user, &draw) : RPINN_OK;
+}
+
+RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
+                                   bool warmup,
+                                   RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                   void *user) {
+  Visit own = {plan, warmup, visit, user};
+  uint64_t below = plan->has_chains ? plan->num_chains << CHAIN_BITS : plan->num_draws;
+  return rpinn_member_store_visit(context, store, below, visit_stored, &own);
+}
+
+/* Chains are stored without gaps, so that the length is found by bisection. */
+static RpinnStatus find_length(RpinnContext *context, RpinnMemberStore *store, uint64_t chain, bool is_warmup,
+                               uint64_t most, uint64_t *length) {
+  uint64_t low = 0, high = most; /* draws 0 … low-1 are there, draw `high` is not or not wanted */
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    bool has;
+    RPINN_TRY(rpinn_member_store_has(context, store, rpinn_chain_draw_key(chain, is_warmup, middle), &has));
+    if (has)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *length = low;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
+                                           uint64_t num_chains, bool is_warmup, uint64_t most,
+                                           uint64_t *length) {
+  *length = most;
+  for (uint64_t chain = 0; chain < num_chains; chain++)
+    RPINN_TRY(find_length(context, store, chain, is_warmup, *length, length));
+  return RPINN_OK;
+}

@@ -1,0 +1,38 @@
+/* Draws in the store: members by their number, draws of chains by chain and number. */
+#ifndef RPINN_RUN_DRAW_STORE_H
+#define RPINN_RUN_DRAW_STORE_H
+
+#include "member_store.h"
+
+enum { RPINN_MAX_CHAINS = 1000000 };
+
+/* The draws of a posterior. */
+typedef struct RpinnDrawPlan {
+  bool has_chains;
+  uint64_t num_chains; /* 1 without chains */
+  uint64_t num_draws;  /* of each chain; without chains: members, failed ones included */
+} RpinnDrawPlan;
+
+/* Where the store keeps a draw of a chain (of its warmup), and the chain's state. */
+uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw);
+uint64_t rpinn_chain_state_key(uint64_t chain);
+
+/* A draw during a visit. */
+typedef struct RpinnVisitedDraw {
+  uint64_t chain, draw;
+  bool is_warmup;
+  const RpinnStoredMember *stored;
+} RpinnVisitedDraw;
+
+/* Call visit for the draws of the plan, chain by chain and in their order; with warmup for those of the warmup
+ * too, where they are stored. */
+RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
+                                   bool warmup,
+                                   RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                   void *user);
+/* Draws (of the warmup) that the shortest of the chains has, at most `most`. */
+RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
+                                           uint64_t num_chains, bool is_warmup, uint64_t most,
+                                           uint64_t *length);
+
+#endif

@@ -1,0 +1,270 @@
+/* Method svgd: particles that move together, all threads at each iteration. The particles are stored as members
+ * when they have arrived, or when time is up; their state, with the scores along the way, now and then before. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "moments.h"
+#include "rpinn/svgd.h"
+#include "run_progress.h"
+#include "run_scores.h"
+#include "run_targets.h"
+#include "task_pool.h"
+
+enum { STATE_INTERVAL = 60 /* seconds */, TRACE_LENGTH = 500 };
+
+typedef struct Session {
+  RpinnContext *context;
+  RpinnRun *run;
+  const RpinnMemberTarget *targets; /* [num_threads] */
+  RpinnObjective *objectives;       /* [num_threads] */
+  RpinnLogDensity *densities;       /* [num_threads] */
+  RpinnSvgd *svgd;
+  size_t num_particles, num_parameters, num_iterations;
+  RpinnRunProgress progress;
+  RpinnScore *scores;                /* [quantities and held-out terms] */
+  double *values, *mean, *deviation; /* [outputs.num_values] */
+} Session;
+
+/* ---- the way ---- */
+
+/* The scores where the particles are now. The published figures are those of such a moment. */
+static RpinnStatus trace_scores(Session *session) {
+  RpinnRun *run = session->run;
+  RpinnParticleTrace *trace = &run->results.particles;
+  RpinnMoments *moments = rpinn_moments_create(run->outputs.num_values);
+  if (!moments) return rpinn_fail_memory(session->context);
+  RpinnStatus status = RPINN_OK;
+  for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
+    const double *theta = rpinn_svgd_particles(session->svgd) + i * session->num_parameters;
+    status = rpinn_draw_outputs_evaluate(&run->outputs, theta, session->values);
+    if (status == RPINN_OK) rpinn_moments_add(moments, session->values);
+  }
+  if (status == RPINN_OK) rpinn_moments_get(moments, session->mean, session->deviation);
+  rpinn_moments_destroy(moments);
+  RPINN_TRY(status);
+  double *row = trace->rows + trace->num_rows++ * trace->width, mean = 0;
+  const double *densities = rpinn_svgd_log_densities(session->svgd);
+  for (size_t i = 0; i < session->num_particles; i++) mean += densities[i] / (double)session->num_particles;
+  *row++ = (double)rpinn_svgd_num_iterations(session->svgd);
+  *row++ = mean;
+  *row++ = rpinn_svgd_bandwidth(session->svgd);
+  *row++ = rpinn_svgd_mean_norm(session->svgd);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+    RpinnScore *score = &session->scores[q];
+    rpinn_score_moments(score, session->mean, session->deviation, session->num_particles > 1);
+    const double columns[RPINN_TRACE_SCORES] = {score->rl2, score->linf,      score->mean_std,
+                                                score->lpp, score->lpp_table, score->coverage};
+    memcpy(row, columns, sizeof columns);
+    row += RPINN_TRACE_SCORES;
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus allocate(Session *session) {
+  RpinnRun *run = session->run;
+  RpinnParticleTrace *trace = &run->results.particles;
+  size_t bytes = (run->outputs.num_values + 1) * sizeof(double);
+  session->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *session->scores);
+  session->values = malloc(bytes);
+  session->mean = malloc(bytes);
+  session->deviation = malloc(bytes);
+  session->objectives = calloc(run->num_threads, sizeof *session->objectives);
+  session->densities = calloc(run->num_threads, sizeof *session->densities);
+  trace->width = 4 + RPINN_TRACE_SCORES * run->outputs.num_quantities;
+  trace->every = (session->num_iterations - 1) / TRACE_LENGTH + 1;
+  trace->rows = calloc((TRACE_LENGTH + 2) * trace->width, sizeof(double));
+  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->objectives ||
+      !session->densities || !trace->rows)
+    return rpinn_fail_memory(session->context);
+  rpinn_run_list_scores(run, session->scores);
+  for (size_t i = 0; i < run->num_threads; i++) {
+    session->objectives[i] = *session->targets[i].objective(session->targets[i].data, NULL);
+    session->densities[i] = rpinn_log_density_of_objective(&session->objectives[i]);
+  }
+  return RPINN_OK;
+}
+
+static RpinnSvgdOptions read_options(const Session *session) {
+  const RpinnProblem *problem = session->run->problem;
+  RpinnSvgdOptions options = rpinn_svgd_default_options();
+  options.num_particles = session->num_particles;
+  options.rule = rpinn_run_minimize_options(problem).adam;
+  if (!strcmp(problem->settings.values[RPINN_SETTING_OPTIMIZER].text, "adagrad"))
+    options.optimizer = RPINN_SVGD_ADAGRAD;
+  options.undivided_repulsion = problem->settings.values[RPINN_SETTING_REPULSION].number > 0;
+  options.single_precision = session->run->posteriors[0]->precision != RPINN_PRECISION_DOUBLE;
+  return options;
+}
+
+/* ---- the state: rows of the trace, then the particles ---- */
+
+static RpinnStatus save_state(Session *session) {
+  const RpinnParticleTrace *trace = &session->run->results.particles;
+  size_t trace_bytes = trace->num_rows * trace->width * sizeof(double);
+  size_t size = sizeof(uint64_t) + trace_bytes + rpinn_svgd_state_size(session->svgd);
+  char *state = malloc(size);
+  uint64_t num_rows = trace->num_rows;
+  if (!state) return rpinn_fail_memory(session->context);
+  memcpy(state, &num_rows, sizeof num_rows);
+  memcpy(state + sizeof num_rows, trace->rows, trace_bytes);
+  rpinn_svgd_save(session->svgd, state + sizeof num_rows + trace_bytes);
+  RpinnStatus status = rpinn_member_store_put_state(session->context, session->run->store,
+                                                    rpinn_chain_state_key(0), state, size);
+  free(state);
+  return status;
+}
+
+static RpinnStatus restore_state(Session *session, const char *state, size_t size) {
+  RpinnParticleTrace *trace = &session->run->results.particles;
+  uint64_t num_rows = UINT64_MAX;
+  if (size > sizeof num_rows) memcpy(&num_rows, state, sizeof num_rows);
+  if (num_rows > TRACE_LENGTH + 2 || size < sizeof num_rows + num_rows * trace->width * sizeof(double))
+    return rpinn_fail(session->context, RPINN_ERROR_INPUT, "the saved state of the particles is damaged");
+  trace->num_rows = num_rows;
+  memcpy(trace->rows, state + sizeof num_rows, num_rows * trace->width * sizeof(double));
+  size_t used = sizeof num_rows + num_rows * trace->width * sizeof(double);
+  return rpinn_svgd_restore(session->context, session->svgd, state + used, size - used);
+}
+
+static RpinnStatus start_particles(Session *session) {
+  const RpinnMemberTarget *target = &session->targets[0];
+  double *particles = malloc(session->num_particles * session->num_parameters * sizeof *particles),
+         *offsets = malloc((target->num_rows + session->num_parameters) * sizeof *offsets);
+  RpinnStatus status = particles && offsets ? RPINN_OK : rpinn_fail_memory(session->context);
+  for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
+    rpinn_posterior_draw_offsets(session->run->posteriors[0], i, offsets);
+    status = target->draw_start(target->data, i, 0, offsets, particles + i * session->num_parameters);
+  }
+  if (status == RPINN_OK) status = rpinn_svgd_start(session->context, session->svgd, particles);
+  free(particles);
+  free(offsets);
+  return status;
+}
+
+/* From the start, or from where an earlier session stopped. */
+static RpinnStatus begin(Session *session) {
+  RpinnRun *run = session->run;
+  void *state = NULL;
+  size_t size;
+  if (run->options->resume)
+    RPINN_TRY(
+        rpinn_member_store_get_state(session->context, run->store, rpinn_chain_state_key(0), &state, &size));
+  RpinnStatus status = state ? restore_state(session, state, size) : start_particles(session);
+  free(state);
+  return status;
+}
+
+/* ---- members ---- */
+
+static RpinnStatus store_particle(Session *session, size_t index, double *statistics) {
+  const RpinnMemberTarget *target = &session->targets[0];
+  const double *theta = rpinn_svgd_particles(session->svgd) + index * session->num_parameters;
+  size_t iterations = rpinn_svgd_num_iterations(session->svgd);
+  memset(statistics, 0, RPINN_NUM_MEMBER_STATISTICS * sizeof *statistics);
+  statistics[RPINN_MEMBER_ITERATIONS] = statistics[RPINN_MEMBER_EVALUATIONS] = (double)iterations;
+  RPINN_TRY(target->loss_parts(target->data, theta, NULL, &statistics[RPINN_MEMBER_LOSS],
+                               statistics + RPINN_NUM_MEMBER_STATISTICS,
+                               &statistics[RPINN_MEMBER_GRADIENT_NORM]));
+  RpinnStoredMember member = {.index = index,
+                              .num_parameters = session->num_parameters,
+                              .parameters = theta,
+                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->num_parts,
+                              .statistics = statistics,
+                              .stop = rpinn_stop_name(RPINN_STOP_BUDGET)};
+  return rpinn_member_store_put(session->context, session->run->store, &member);
+}
+
+static RpinnStatus store_particles(Session *session) {
+  double *statistics =
+      calloc(RPINN_NUM_MEMBER_STATISTICS + session->targets[0].num_parts, sizeof *statistics);
+  RpinnStatus status = statistics ? RPINN_OK : rpinn_fail_memory(session->context);
+  for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++)
+    status = store_particle(session, i, statistics);
+  free(statistics);
+  return status;
+}
+
+/* ---- the run ---- */
+
+static RpinnStatus advance(Session *session) {
+  RpinnRun *run = session->run;
+  RpinnRunProgress *progress = &session->progress;
+  double limit = rpinn_run_time_limit(run), begun = rpinn_task_pool_now(), saved = begun;
+  size_t every = run->results.particles.every;
+  progress->done = rpinn_svgd_num_iterations(session->svgd);
+  while (progress->done < session->num_iterations && !run->interrupted && !run->out_of_time) {
+    RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, 1));
+    progress->done = rpinn_svgd_num_iterations(session->svgd);
+    progress->iterations = ++progress->done_here;
+    if (progress->done % every == 0 || progress->done == session->num_iterations)
+      RPINN_TRY(trace_scores(session));
+    rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
+    bool more = progress->done < session->num_iterations;
+    double time = rpinn_task_pool_now();
+    run->interrupted = rpinn_run_progress_tick(progress) && more;
+    run->out_of_time = limit > 0 && time - begun >= limit && more && !run->interrupted;
+    if (more && (run->interrupted || run->out_of_time || time - saved >= STATE_INTERVAL)) {
+      RPINN_TRY(save_state(session));
+      saved = time;
+    }
+  }
+  rpinn_run_progress_report(progress, true);
+  rpinn_run_folder_log(&run->folder, "%llu of %zu iterations of %zu particles are done",
+                       (unsigned long long)progress->done, session->num_iterations, session->num_particles);
+  return RPINN_OK;
+}
+
+static RpinnStatus make_particles(Session *session) {
+  RpinnRun *run = session->run;
+  RpinnSvgdOptions options = read_options(session);
+  RPINN_TRY(allocate(session));
+  RPINN_TRY(
+      rpinn_svgd_create(session->context, run->num_threads, session->densities, &options, &session->svgd));
+  RPINN_TRY(begin(session));
+  RPINN_TRY(advance(session));
+  if (run->interrupted) return RPINN_OK;
+  RPINN_TRY(store_particles(session));
+  return save_state(session);
+}
+
+/* Particles move together: their number cannot change later. */
+static RpinnStatus check_number(RpinnContext *context, const RpinnRun *run) {
+  char *before = NULL, text[32];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)run->num_samples);
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, "particles", &before));
+  bool differs = before && strcmp(before, text) != 0;
+  RpinnStatus status = RPINN_OK;
+  if (differs)
+    status =
+        rpinn_fail(context, RPINN_ERROR_INPUT,
+                   "this run has %.20s particles, which move together; found --samples %s, expected %.20s",
+                   before, text, before);
+  free(before);
+  return differs ? status : rpinn_member_store_set_text(context, run->store, "particles", text);
+}
+
+RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+  RPINN_TRY(check_number(context, run));
+  Session *session = calloc(1, sizeof *session);
+  if (!session) return rpinn_fail_memory(context);
+  *session =
+      (Session){.context = context,
+                .run = run,
+                .targets = targets,
+                .num_particles = (size_t)run->num_samples,
+                .num_parameters = run->posteriors[0]->model.num_parameters,
+                .num_iterations = (size_t)run->problem->settings.values[RPINN_SETTING_ITERATIONS].number};
+  session->progress = (RpinnRunProgress){.run = run, .unit = "iterations", .total = session->num_iterations};
+  RpinnStatus status = make_particles(session);
+  rpinn_svgd_destroy(session->svgd);
+  free(session->scores);
+  free(session->values);
+  free(session->mean);
+  free(session->deviation);
+  free(session->objectives);
+  free(session->densities);
+  free(session);
+  return status;
+}

@@ -1,0 +1,191 @@
+#include "task_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { QUEUE_SIZE = 64 };
+
+struct RpinnTaskPool {
+  const RpinnTaskPoolOptions *options;
+  pthread_mutex_t mutex;
+  pthread_cond_t not_empty, not_full;
+  void *queue[QUEUE_SIZE];
+  size_t first, count; /* of the queue */
+  size_t num_running;  /* threads */
+  uint64_t next;       /* task to look at */
+  RpinnError error;    /* of the first thread that failed */
+  atomic_bool stop, out_of_time;
+  atomic_uint_fast64_t counted;
+  double started;
+};
+
+typedef struct Worker {
+  RpinnTaskPool *pool;
+  size_t number;
+  pthread_t thread;
+} Worker;
+
+double rpinn_task_pool_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- for tasks ---- */
+
+bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool) {
+  return atomic_load(&pool->stop);
+}
+
+static bool time_is_up(const RpinnTaskPool *pool) {
+  double limit = pool->options->time_limit;
+  return limit > 0 && rpinn_task_pool_now() - pool->started >= limit;
+}
+
+bool rpinn_task_pool_is_late(RpinnTaskPool *pool) {
+  if (!time_is_up(pool)) return false;
+  atomic_store(&pool->out_of_time, true);
+  return true;
+}
+
+void rpinn_task_pool_count(RpinnTaskPool *pool, uint64_t amount) {
+  atomic_fetch_add(&pool->counted, amount);
+}
+
+void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
+  pthread_mutex_lock(&pool->mutex);
+  while (pool->count == QUEUE_SIZE) pthread_cond_wait(&pool->not_full, &pool->mutex);
+  pool->queue[(pool->first + pool->count++) % QUEUE_SIZE] = event;
+  pthread_cond_signal(&pool->not_empty);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* ---- a thread ---- */
+
+/* The next task that is not done; false when there is none, or no time to begin one. */
+static bool take_task(RpinnTaskPool *pool, uint64_t *task) {
+  const RpinnTaskPoolOptions *options = pool->options;
+  bool found = false;
+  pthread_mutex_lock(&pool->mutex);
+  while (pool->next < options->num_tasks && options->done && options->done[pool->next]) pool->next++;
+  if (pool->next < options->num_tasks && !atomic_load(&pool->stop) && !rpinn_task_pool_is_late(pool)) {
+    *task = pool->next++;
+    found = true;
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  return found;
+}
+
+static void record_failure(RpinnTaskPool *pool, const RpinnContext *context, RpinnStatus status) {
+  pthread_mutex_lock(&pool->mutex);
+  if (pool->error.status == RPINN_OK) {
+    if (context) pool->error = context->error;
+    pool->error.status = status;
+  }
+  atomic_store(&pool->stop, true);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *work(void *user) {
+  Worker *own = user;
+  RpinnTaskPool *pool = own->pool;
+  const RpinnTaskPoolOptions *options = pool->options;
+  RpinnContext *context = rpinn_context_create();
+  void *worker = NULL;
+  RpinnStatus status =
+      context ? options->open_worker(options->user, context, pool, own->number, &worker) : RPINN_ERROR_MEMORY;
+  uint64_t task;
+  while (status == RPINN_OK && take_task(pool, &task)) status = options->perform(worker, context, pool, task);
+  if (status != RPINN_OK) record_failure(pool, context, status);
+  options->close_worker(worker);
+  rpinn_context_destroy(context);
+  pthread_mutex_lock(&pool->mutex);
+  pool->num_running--;
+  pthread_cond_signal(&pool->not_empty);
+  pthread_mutex_unlock(&pool->mutex);
+  return NULL;
+}
+
+/* ---- the caller's side ---- */
+
+/* The next event, or NULL after a tenth of a second or when all threads are done (*over). */
+static void *pop(RpinnTaskPool *pool, bool *over) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += 100000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  void *event = NULL;
+  pthread_mutex_lock(&pool->mutex);
+  if (!pool->count && pool->num_running) pthread_cond_timedwait(&pool->not_empty, &pool->mutex, &until);
+  if (pool->count) {
+    event = pool->queue[pool->first];
+    pool->first = (pool->first + 1) % QUEUE_SIZE;
+    pool->count--;
+    pthread_cond_signal(&pool->not_full);
+  }
+  *over = !event && !pool->num_running;
+  pthread_mutex_unlock(&pool->mutex);
+  return event;
+}
+
+/* Handle events until all threads are done. After a failure of the handler the rest is only emptied. */
+static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
+  const RpinnTaskPoolOptions *options = pool->options;
+  RpinnStatus status = RPINN_OK;
+  double next_tick = 0;
+  for (bool over = false; !over;) {
+    if (options->tick && rpinn_task_pool_now() >= next_tick) {
+      next_tick = rpinn_task_pool_now() + 0.1;
+      result->interrupted |= options->tick(options->user, atomic_load(&pool->counted));
+    }
+    if (status != RPINN_OK || result->interrupted) atomic_store(&pool->stop, true);
+    void *event = pop(pool, &over);
+    if (event && status == RPINN_OK) status = options->handle(options->user, event);
+    if (event) options->free_event(event);
+  }
+  return status;
+}
+
+static size_t start_threads(RpinnTaskPool *pool, Worker *workers) {
+  size_t started = 0;
+  for (; started < pool->options->num_threads; started++) {
+    workers[started] = (Worker){.pool = pool, .number = started};
+    pthread_mutex_lock(&pool->mutex);
+    pool->num_running++;
+    pthread_mutex_unlock(&pool->mutex);
+    if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0) continue;
+    pthread_mutex_lock(&pool->mutex);
+    pool->num_running--;
+    pthread_mutex_unlock(&pool->mutex);
+    break;
+  }
+  return started;
+}
+
+RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,
+                                RpinnTaskPoolResult *result) {
+  RpinnTaskPool pool = {.options = options, .started = rpinn_task_pool_now()};
+  Worker *workers = calloc(options->num_threads, sizeof *workers);
+  *result = (RpinnTaskPoolResult){0};
+  if (!workers) return rpinn_fail_memory(context);
+  pthread_mutex_init(&pool.mutex, NULL);
+  pthread_cond_init(&pool.not_empty, NULL);
+  pthread_cond_init(&pool.not_full, NULL);
+  size_t started = start_threads(&pool, workers);
+  RpinnStatus status =
+      started ? drain(&pool, result) : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
+  for (size_t i = 0; i < started; i++) pthread_join(workers[i].thread, NULL);
+  result->out_of_time = atomic_load(&pool.out_of_time);
+  if (status == RPINN_OK && pool.error.status != RPINN_OK) {
+    context->error = pool.error;
+    status = pool.error.status;
+  }
+  pthread_cond_destroy(&pool.not_full);
+  pthread_cond_destroy(&pool.not_empty);
+  pthread_mutex_destroy(&pool.mutex);
+  free(workers);
+  return status;
+}

@@ -1,0 +1,55 @@
+/* Threads over tasks: members of an ensemble, chains of a sampler, columns of a table. Each thread takes the
+ * next task that is not done; what it makes goes through a bounded queue to the thread that called, which
+ * alone touches files. Which thread performs a task leaves no mark on it. */
+#ifndef RPINN_RUN_TASK_POOL_H
+#define RPINN_RUN_TASK_POOL_H
+
+#include <stdint.h>
+
+#include "context.h"
+
+typedef struct RpinnTaskPool RpinnTaskPool;
+
+typedef struct RpinnTaskPoolOptions {
+  size_t num_threads;
+  uint64_t num_tasks;
+  const uint8_t *done; /* [num_tasks] 1: made before; NULL: none is */
+  double time_limit;   /* seconds after which no task is begun; 0: no limit */
+  void *user;
+  /* In a thread, before its first task and after its last: what it works with. Close accepts NULL. */
+  RpinnStatus (*open_worker)(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                             void **worker);
+  void (*close_worker)(void *worker);
+  /* In a thread: one task, until it is done or the pool is stopped. A failure stops the pool. */
+  RpinnStatus (*perform)(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task);
+  /* In the thread that called: what a task has posted, in the order of each task. A failure stops the pool
+   * and is returned. NULL when nothing is posted. */
+  RpinnStatus (*handle)(void *user, const void *event);
+  void (*free_event)(void *event);
+  /* Called several times a second with what rpinn_task_pool_count has summed up; true stops the pool. May be
+   * NULL. */
+  bool (*tick)(void *user, uint64_t counted);
+} RpinnTaskPoolOptions;
+
+typedef struct RpinnTaskPoolResult {
+  bool interrupted; /* tick asked for it */
+  bool out_of_time; /* the time limit left work undone */
+} RpinnTaskPoolResult;
+
+RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,
+                                RpinnTaskPoolResult *result);
+
+/* For tasks. */
+
+/* The task should save itself and return. */
+bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool);
+/* The time limit has passed: for tasks that can end early. */
+bool rpinn_task_pool_is_late(RpinnTaskPool *pool);
+/* Hand over an event, which the pool frees. Waits while the queue is full, so that memory stays flat however
+ * fast tasks are. */
+void rpinn_task_pool_post(RpinnTaskPool *pool, void *event);
+void rpinn_task_pool_count(RpinnTaskPool *pool, uint64_t amount);
+/* Seconds of the steady clock. */
+double rpinn_task_pool_now(void);
+
+#endif
