@@ -14,7 +14,8 @@ typedef enum OptionSet {
   OPTIONS_RUN = 4,     /* --out, --quiet, --resume, --plan */
   OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
   OPTIONS_PREDICT = 16,
-  OPTIONS_REPRODUCE = 32
+  OPTIONS_REPRODUCE = 32,
+  OPTIONS_DIAGNOSE = 64 /* --all */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256 };
@@ -25,7 +26,7 @@ typedef struct Options {
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
   const char *points, *quantities, *scale, *data_folder, *methods;
-  bool json, quiet, resume, plan, extrapolate;
+  bool json, quiet, resume, plan, extrapolate, all;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;
@@ -44,8 +45,8 @@ typedef struct Command {
   int (*run)(const Options *options);
 } Command;
 
-extern const Command command_bench, command_check, command_compare, command_list, command_predict,
-    command_reproduce, command_run, command_summary;
+extern const Command command_bench, command_check, command_compare, command_diagnose, command_list,
+    command_predict, command_reproduce, command_run, command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

@@ -4,9 +4,9 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {&command_run,       &command_check,   &command_list,
-                                          &command_summary,   &command_compare, &command_predict,
-                                          &command_reproduce, &command_bench};
+static const Command *const commands[] = {&command_run,      &command_check,     &command_list,
+                                          &command_summary,  &command_compare,   &command_predict,
+                                          &command_diagnose, &command_reproduce, &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int print_usage(FILE *stream) {

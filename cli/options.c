@@ -48,6 +48,8 @@ static const Flag flags[] = {
     {"--methods", "A,B", OPTIONS_REPRODUCE, offsetof(Options, methods),
      "which of rpinn,ensemble to run (default both)"},
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
+    {"--all", NULL, OPTIONS_DIAGNOSE, offsetof(Options, all),
+     "a row for every scalar, not for the worst 20 alone"},
     {"--json", NULL, OPTIONS_JSON, offsetof(Options, json), "print JSON for programs"}};
 enum { NUM_FLAGS = sizeof flags / sizeof flags[0] };
 

@@ -19,6 +19,7 @@ build | libyaml-dev        | module yaml-0.1           | reads problem files
 build | librandom123-dev   | header Random123/philox.h | counter-based random streams
 build | libopenblas-dev    | module openblas           | matrix products
 build | liblapacke-dev     | header lapacke.h          | matrix factorisations
+build | libarpack2-dev     | module arpack             | leading parts of spectra (optional)
 build | libsqlite3-dev     | module sqlite3            | crash-safe checkpoints
 build | libnetcdf-dev      | module netcdf             | posterior files
 test  | clang              | tool clang                | second compiler of the checks

@@ -108,12 +108,23 @@ static void read_args(char *args, Given *given) {
   given->options.overrides = given->overrides;
 }
 
+/* A chain, after the one that args may name. */
+static RpinnStatus diagnose(RpinnContext *context, const Case *c) {
+  const char *files[] = {c->args, c->name};
+  size_t skipped = !c->args[0];
+  bool healthy;
+  char *text = rpinn_diagnose_csv(context, 2 - skipped, files + skipped, NULL, &healthy);
+  free(text);
+  return text ? RPINN_OK : rpinn_context_error(context)->status;
+}
+
 static RpinnStatus load(RpinnContext *context, Case *c) {
   Given given = {.options = {.preset = NULL}};
   size_t length = strlen(c->name);
   bool is_table = length > 4 && !strcmp(c->name + length - 4, ".csv");
   RpinnProblem *problem = NULL;
   RpinnPosterior *posterior = NULL;
+  if (!strncmp(c->name, "chain_", 6)) return diagnose(context, c);
   read_args(c->args, &given);
   if (is_table) given.options.data_file = c->name;
   char path[300]; /* a bare name would be looked for among the shipped problems first */

@@ -17,11 +17,13 @@ for file in *.yaml *.csv; do
   if [[ $expectation != '# expect: '* ]] || grep -qa '^# needs: data' "$file"; then continue; fi
   expectation=${expectation#\# expect: }
   read -ra arguments <<< "$(sed -n '2s/^# args: //p' "$file" | tr -d '\0')"
-  if [[ $file == *.csv ]]; then arguments+=(--data "$file"); fi
-  problem=$file
-  if [[ $file == *.csv ]]; then problem=good.yaml; fi
+  case $file in
+    chain_*) command=(diagnose "${arguments[@]}" "$file") ;;
+    *.csv) command=(check good.yaml "${arguments[@]}" --data "$file") ;;
+    *) command=(check "$file" "${arguments[@]}") ;;
+  esac
   status=0
-  "$RPINN_PROGRAM" check "$problem" "${arguments[@]}" > "$work/out" 2> "$work/err" || status=$?
+  "$RPINN_PROGRAM" "${command[@]}" > "$work/out" 2> "$work/err" || status=$?
   place=${expectation%%: *} words=${expectation#*: }
   if [[ $place =~ ^[0-9:]+$ ]]; then place=$file:$place; fi
   announced="rpinn: $place: ${words%% …*}"

@@ -1,0 +1,27 @@
+/* rpinn diagnose CSV... */
+#include "command.h"
+
+static int run_diagnose(const Options *options) {
+  RpinnContext *context = make_context();
+  if (!context) return EXIT_MACHINE;
+  const RpinnDiagnoseOptions diagnose = {.json = options->json, .all = options->all};
+  bool healthy;
+  char *text = rpinn_diagnose_csv(context, options->num_arguments, options->arguments, &diagnose, &healthy);
+  int code = text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);
+  if (code == EXIT_DONE && !healthy) code = EXIT_PROBLEMS;
+  rpinn_context_destroy(context);
+  return code;
+}
+
+const Command command_diagnose = {
+    .name = "diagnose",
+    .arguments = "CSV...",
+    .takes_many = true,
+    .summary = "Judge chains of draws: do they agree, how much are they worth, what to try",
+    .details = "CSV is a file that CmdStan's method sample wrote, one for each chain; rows of the warmup are "
+               "left out.\n"
+               "Exit code 3 when R-hat is above 1.01, an effective size below 100 per chain, E-BFMI below "
+               "0.3, or any\n"
+               "trajectory diverged.\n",
+    .option_sets = OPTIONS_JSON | OPTIONS_DIAGNOSE,
+    .run = run_diagnose};

@@ -1,0 +1,25 @@
+/* What `rpinn diagnose` does: can the draws of these chains be trusted? */
+#ifndef RPINN_DIAGNOSE_H
+#define RPINN_DIAGNOSE_H
+
+#include "rpinn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RpinnDiagnoseOptions {
+  bool json; /* for programs, with all scalars */
+  bool all;  /* a row for every scalar, in the order of the files; else for the worst 20 */
+} RpinnDiagnoseOptions;
+
+/* A report on chains that CmdStan wrote, one file each: statistics of lp__ and every parameter, findings with what to
+ * try, and a verdict. *healthy: nothing speaks against the draws. NULL on failure, with the reason on the context (a
+ * file that is no such chain, or chains that do not belong together, are bad input); the caller frees the text. */
+RPINN_API char *rpinn_diagnose_csv(RpinnContext *context, size_t num_files, const char *const *files,
+                                   const RpinnDiagnoseOptions *options, bool *healthy);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,214 @@
+/* Every judge looks at the evidence for one kind of trouble and writes a finding or none. The limits stand in the
+ * header; what to try is what helps most often, in the order in which it should be tried. */
+#include "chain_verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* R-hat from which on more draws alone will not do. */
+#define CLEARLY_APART 1.1
+
+static const struct {
+  const char *name;
+  bool is_problem;
+} kinds[RPINN_NUM_CHAIN_FINDINGS] = {
+#define RPINN_CHAIN_FINDING_ROW(name, text, is_problem) {text, is_problem},
+    RPINN_CHAIN_FINDING_LIST(RPINN_CHAIN_FINDING_ROW)
+#undef RPINN_CHAIN_FINDING_ROW
+};
+
+static RpinnChainFinding *add_finding(RpinnChainFindings *findings, RpinnChainFindingKind kind, size_t count,
+                                      double worst, const char *worst_name) {
+  RpinnChainFinding *finding = &findings->findings[findings->num_findings++];
+  *finding = (RpinnChainFinding){.kind = kind,
+                                 .name = kinds[kind].name,
+                                 .is_problem = kinds[kind].is_problem,
+                                 .count = count,
+                                 .worst = worst,
+                                 .worst_name = worst_name};
+  findings->healthy = findings->healthy && !finding->is_problem;
+  return finding;
+}
+
+static void say(char text[512], const char *format, ...) RPINN_PRINTF(2, 3);
+static void say(char text[512], const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, 512, format, arguments);
+  va_end(arguments);
+}
+
+static double draws_in_all(const RpinnChainEvidence *evidence) {
+  return (double)evidence->num_chains * (double)evidence->num_draws;
+}
+
+/* ---- scalars ---- */
+
+static void judge_rhat(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0;
+  const RpinnScalarHealth *worst = NULL;
+  for (size_t i = 0; i < evidence->num_scalars; i++) {
+    const RpinnScalarHealth *scalar = &evidence->scalars[i];
+    if (!(scalar->statistics.rhat > RPINN_RHAT_LIMIT)) continue;
+    count++;
+    if (!worst || scalar->statistics.rhat > worst->statistics.rhat) worst = scalar;
+  }
+  if (!worst) return;
+  double rhat = worst->statistics.rhat;
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_RHAT, count, rhat, worst->name);
+  say(finding->what, "R-hat is above %g for %zu of %zu scalars, up to %.3g for '%.80s': the chains disagree.",
+      RPINN_RHAT_LIMIT, count, evidence->num_scalars, rhat, worst->name);
+  say(finding->advice,
+      rhat < 1.1
+          ? "Run the chains longer; if it stays, lengthen the warmup."
+          : "Do not use these draws. Lengthen the warmup and run more draws; if R-hat stays, the posterior "
+            "has "
+            "separate modes or unidentified directions: look at the chains one by one, start them nearer to "
+            "each other, or change the parameters or the prior.");
+}
+
+static void judge_size(const RpinnChainEvidence *evidence, RpinnChainFindingKind kind,
+                       RpinnChainFindings *findings) {
+  bool bulk = kind == RPINN_FINDING_ESS_BULK;
+  double limit = RPINN_ESS_PER_CHAIN * (double)evidence->num_chains, least = (double)INFINITY;
+  size_t count = 0;
+  const char *name = NULL;
+  for (size_t i = 0; i < evidence->num_scalars; i++) {
+    const RpinnConvergence *statistics = &evidence->scalars[i].statistics;
+    double size = bulk ? statistics->ess_bulk : statistics->ess_tail;
+    if (!(size < limit)) continue;
+    count++;
+    if (size < least) least = size, name = evidence->scalars[i].name;
+  }
+  if (!count) return;
+  RpinnChainFinding *finding = add_finding(findings, kind, count, least, name);
+  say(finding->what,
+      "The effective size of the %s is below %.0f (%.0f per chain) for %zu of %zu scalars, down to %.1f "
+      "for '%.80s': %s.",
+      bulk ? "bulk" : "tails", limit, RPINN_ESS_PER_CHAIN, count, evidence->num_scalars, least, name,
+      bulk ? "means and medians are uncertain, and so is R-hat" : "5 % and 95 % quantiles are uncertain");
+  double factor = ceil(limit / least);
+  if (findings->num_findings > 1 && findings->findings[0].kind == RPINN_FINDING_RHAT &&
+      !(findings->findings[0].worst < CLEARLY_APART))
+    say(finding->advice, "First make the chains agree: until then this number means little.");
+  else if (factor <= 1000)
+    say(finding->advice,
+        "Draw about %.0f times as many; if that is too much, lengthen the warmup or change the "
+        "parameters so that they depend less on each other.",
+        factor);
+  else
+    say(finding->advice,
+        "More draws alone would take too long (%.0f times as many): lengthen the warmup or change the "
+        "parameters so that they depend less on each other.",
+        factor);
+}
+
+static void judge_missing(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0;
+  const char *name = NULL;
+  for (size_t i = 0; i < evidence->num_scalars; i++) {
+    const RpinnScalarHealth *scalar = &evidence->scalars[i];
+    const RpinnConvergence *statistics = &scalar->statistics;
+    bool missing = isnan(statistics->rhat) || isnan(statistics->ess_bulk) || isnan(statistics->ess_tail);
+    if (scalar->constant || !missing) continue;
+    if (!count++) name = scalar->name;
+  }
+  if (!count) return;
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_NO_STATISTICS, count, (double)NAN, name);
+  say(finding->what,
+      "%zu of %zu scalars cannot be judged, the first is '%.80s': draws are not finite or take only a few "
+      "values, or there are too few of them (%zu per chain).",
+      count, evidence->num_scalars, name, evidence->num_draws);
+  say(finding->advice,
+      "Look at these draws; chains need at least 6 draws, and some hundreds to say anything.");
+}
+
+double rpinn_scalar_badness(const RpinnScalarHealth *scalar, size_t num_chains) {
+  const RpinnConvergence *statistics = &scalar->statistics;
+  double limit = RPINN_ESS_PER_CHAIN * (double)num_chains;
+  if (scalar->constant) return -1;
+  double parts[3] = {(statistics->rhat - 1) / (RPINN_RHAT_LIMIT - 1), limit / statistics->ess_bulk,
+                     limit / statistics->ess_tail};
+  double worst = 0;
+  for (size_t i = 0; i < 3; i++) worst = isnan(parts[i]) ? (double)INFINITY : fmax(worst, parts[i]);
+  return worst;
+}
+
+/* ---- chains ---- */
+
+static void judge_energy(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0, worst = 0;
+  double least = (double)INFINITY;
+  for (size_t c = 0; c < evidence->num_chains; c++) {
+    double fraction = evidence->chains[c].energy_fraction;
+    if (!(fraction < RPINN_ENERGY_FRACTION_LIMIT)) continue;
+    count++;
+    if (fraction < least) least = fraction, worst = c;
+  }
+  if (!count) return;
+  RpinnChainFinding *finding =
+      add_finding(findings, RPINN_FINDING_ENERGY, count, least, evidence->chains[worst].name);
+  say(finding->what,
+      "E-BFMI is below %g in %zu of %zu chains, lowest with %.2g in chain %zu: the energy changes too "
+      "little from draw to draw to reach the tails.",
+      RPINN_ENERGY_FRACTION_LIMIT, count, evidence->num_chains, least, worst + 1);
+  say(finding->advice,
+      "Lengthen the warmup; if it stays, the posterior has heavy tails or scales that vary from place "
+      "to place: change the parameters (for example to non-centred ones) or the prior.");
+}
+
+static void judge_divergences(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0, chains = 0;
+  for (size_t c = 0; c < evidence->num_chains; c++) {
+    count += evidence->chains[c].num_divergent;
+    chains += evidence->chains[c].num_divergent > 0;
+  }
+  if (!evidence->has_divergences || !count) return;
+  double share = (double)count / draws_in_all(evidence);
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_DIVERGENCES, count, share, NULL);
+  say(finding->what,
+      "%zu of %.0f trajectories diverged (%.2g %%), in %zu of %zu chains: there are regions that the "
+      "chains cannot enter, and the draws are biased against them.",
+      count, draws_in_all(evidence), 100 * share, chains, evidence->num_chains);
+  say(finding->advice,
+      "Raise the target acceptance rate (0.9, 0.95, 0.99), which makes steps smaller; if divergences "
+      "stay, change the parameters or the prior.");
+}
+
+static void judge_depth(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0;
+  for (size_t c = 0; c < evidence->num_chains; c++) count += evidence->chains[c].num_at_limit;
+  if (!evidence->max_depth || !count) return;
+  double share = (double)count / draws_in_all(evidence);
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_DEPTH, count, share, NULL);
+  say(finding->what,
+      "%zu of %.0f trajectories (%.2g %%) were cut off at the largest depth, %zu: the draws remain valid, "
+      "but neighbours depend on each other more than they need to.",
+      count, draws_in_all(evidence), 100 * share, evidence->max_depth);
+  say(finding->advice,
+      "If the effective sizes are too small, allow a depth of %zu or lengthen the warmup, so that the "
+      "step size and the metric fit better.",
+      evidence->max_depth + 2);
+}
+
+static void judge_number(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  if (evidence->num_chains != 1) return;
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_ONE_CHAIN, 1, 1, evidence->chains[0].name);
+  say(finding->what,
+      "There is one chain: R-hat compares its halves and cannot see modes that it never found.");
+  say(finding->advice, "Run at least four chains from different starting points.");
+}
+
+RpinnChainFindings rpinn_chain_findings(const RpinnChainEvidence *evidence) {
+  RpinnChainFindings findings = {.healthy = true};
+  judge_rhat(evidence, &findings);
+  judge_size(evidence, RPINN_FINDING_ESS_BULK, &findings);
+  judge_size(evidence, RPINN_FINDING_ESS_TAIL, &findings);
+  judge_missing(evidence, &findings);
+  judge_energy(evidence, &findings);
+  judge_divergences(evidence, &findings);
+  judge_depth(evidence, &findings);
+  judge_number(evidence, &findings);
+  return findings;
+}
