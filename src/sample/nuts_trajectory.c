@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "dense_algebra.h"
-#include "phase_vectors.h"
 
 /* A part of a trajectory. It holds one use of each of its three points, which may be the same. */
 typedef struct Tree {
@@ -48,6 +47,7 @@ bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, c
   *trajectory = (RpinnTrajectory){.target = *target,
                                   .metric = metric,
                                   .stream = stream,
+                                  .vectors = rpinn_phase_vectors(false),
                                   .length = rpinn_phase_length(target->num_parameters),
                                   .max_depth = max_depth,
                                   .max_energy_error = max_energy_error,
@@ -100,13 +100,13 @@ static void finish_momentum(const RpinnTrajectory *trajectory, double kick, Rpin
   const RpinnNutsMetric *metric = trajectory->metric;
   double twice_kinetic;
   if (metric->kind == RPINN_METRIC_DENSE) {
-    rpinn_phase_kick(trajectory->length, kick, NULL, point->gradient, point->p, NULL);
+    trajectory->vectors->kick(trajectory->length, kick, NULL, point->gradient, point->p, NULL);
     rpinn_dense_times(metric->num_parameters, metric->num_parameters, metric->inverse, point->p,
                       point->sharp);
-    twice_kinetic = rpinn_phase_dot(trajectory->length, point->p, point->sharp);
+    twice_kinetic = trajectory->vectors->dot(trajectory->length, point->p, point->sharp);
   } else {
-    twice_kinetic =
-        rpinn_phase_kick(trajectory->length, kick, metric->inverse, point->gradient, point->p, point->sharp);
+    twice_kinetic = trajectory->vectors->kick(trajectory->length, kick, metric->inverse, point->gradient,
+                                              point->p, point->sharp);
   }
   double energy = 0.5 * twice_kinetic - point->log_density;
   point->energy = isfinite(energy) ? energy : HUGE_VAL;
@@ -132,9 +132,9 @@ RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhaseP
   const RpinnNutsMetric *metric = trajectory->metric;
   size_t length = trajectory->length, N = metric->num_parameters;
   RpinnPhasePoint *point = *to = take_point(trajectory, 0);
-  rpinn_phase_kick_drift(length, 0.5 * step, metric->kind == RPINN_METRIC_DENSE ? 0 : step,
-                         metric->kind == RPINN_METRIC_DENSE ? NULL : metric->inverse, from->p, from->gradient,
-                         from->q, point->p, point->q);
+  trajectory->vectors->kick_drift(length, 0.5 * step, metric->kind == RPINN_METRIC_DENSE ? 0 : step,
+                                  metric->kind == RPINN_METRIC_DENSE ? NULL : metric->inverse, from->p,
+                                  from->gradient, from->q, point->p, point->q);
   if (metric->kind == RPINN_METRIC_DENSE) {
     rpinn_dense_times(N, N, metric->inverse, point->p, point->sharp);
     rpinn_dense_add(N, step, point->sharp, point->q);
@@ -159,9 +159,10 @@ static bool join(const RpinnTrajectory *trajectory, const Tree *a, const Tree *b
   RpinnPhaseHalves halves = {a->rho,     b->rho,         a->first->sharp, b->last->sharp,
                              a->last->p, a->last->sharp, b->first->p,     b->first->sharp};
   if (pair)
-    rpinn_phase_join_pair(trajectory->length, a->rho, b->rho, a->first->sharp, b->last->sharp, rho, products);
+    trajectory->vectors->join_pair(trajectory->length, a->rho, b->rho, a->first->sharp, b->last->sharp, rho,
+                                   products);
   else
-    rpinn_phase_join(trajectory->length, &halves, rho, products);
+    trajectory->vectors->join(trajectory->length, &halves, rho, products);
   for (int k = 0; k < (pair ? 2 : 6); k++)
     if (!(products[k] > 0)) return false;
   return true;

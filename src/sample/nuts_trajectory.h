@@ -9,6 +9,7 @@
 #define RPINN_SAMPLE_NUTS_TRAJECTORY_H
 
 #include "nuts_metric.h"
+#include "phase_vectors.h"
 #include "rpinn/target.h"
 
 /* A point of phase space; vectors as in phase_vectors.h. */
@@ -24,6 +25,7 @@ typedef struct RpinnTrajectory {
   RpinnLogDensity target;
   const RpinnNutsMetric *metric;
   RpinnStream *stream;
+  const RpinnPhaseVectors *vectors;
   size_t length; /* of the vectors */
   unsigned max_depth;
   double max_energy_error;
