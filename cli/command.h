@@ -15,7 +15,7 @@ typedef enum OptionSet {
   OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
   OPTIONS_PREDICT = 16,
   OPTIONS_REPRODUCE = 32,
-  OPTIONS_DIAGNOSE = 64 /* --all */
+  OPTIONS_DIAGNOSE = 64 /* --all, --strict, --shape */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256 };
@@ -26,7 +26,7 @@ typedef struct Options {
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
   const char *points, *quantities, *scale, *data_folder, *methods;
-  bool json, quiet, resume, plan, extrapolate, all;
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;

@@ -1,12 +1,26 @@
-/* rpinn diagnose CSV... */
+/* rpinn diagnose RUN, rpinn diagnose CSV... */
+#include <sys/stat.h>
+
 #include "command.h"
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 static int run_diagnose(const Options *options) {
   RpinnContext *context = make_context();
   if (!context) return EXIT_MACHINE;
-  const RpinnDiagnoseOptions diagnose = {.json = options->json, .all = options->all};
-  bool healthy;
-  char *text = rpinn_diagnose_csv(context, options->num_arguments, options->arguments, &diagnose, &healthy);
+  const RpinnDiagnoseOptions diagnose = {
+      .json = options->json, .all = options->all, .strict = options->strict, .shape = options->shape};
+  bool healthy, is_run = options->num_arguments == 1 && is_folder(options->arguments[0]);
+  if (!is_run && (options->strict || options->shape)) {
+    rpinn_context_destroy(context);
+    return report_usage("%s is for a run directory", options->strict ? "--strict" : "--shape");
+  }
+  char *text =
+      is_run ? rpinn_diagnose_run(context, options->arguments[0], &diagnose, &healthy)
+             : rpinn_diagnose_csv(context, options->num_arguments, options->arguments, &diagnose, &healthy);
   int code = text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);
   if (code == EXIT_DONE && !healthy) code = EXIT_PROBLEMS;
   rpinn_context_destroy(context);
@@ -15,10 +29,11 @@ static int run_diagnose(const Options *options) {
 
 const Command command_diagnose = {
     .name = "diagnose",
-    .arguments = "CSV...",
+    .arguments = "RUN|CSV...",
     .takes_many = true,
     .summary = "Judge chains of draws: do they agree, how much are they worth, what to try",
-    .details = "CSV is a file that CmdStan's method sample wrote, one for each chain; rows of the warmup are "
+    .details = "RUN is the directory of a finished run; its chains are judged by what they predict.\n"
+               "CSV is a file that CmdStan's method sample wrote, one for each chain; rows of the warmup are "
                "left out.\n"
                "Exit code 3 when R-hat is above 1.01, an effective size below 100 per chain, E-BFMI below "
                "0.3, or any\n"

@@ -50,6 +50,10 @@ static const Flag flags[] = {
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
     {"--all", NULL, OPTIONS_DIAGNOSE, offsetof(Options, all),
      "a row for every scalar, not for the worst 20 alone"},
+    {"--strict", NULL, OPTIONS_DIAGNOSE, offsetof(Options, strict),
+     "of a run: let the parameters of networks count, not only what is predicted"},
+    {"--shape", NULL, OPTIONS_DIAGNOSE, offsetof(Options, shape),
+     "of a run: write the plane through three draws and the spectra of the Hessian into it"},
     {"--json", NULL, OPTIONS_JSON, offsetof(Options, json), "print JSON for programs"}};
 enum { NUM_FLAGS = sizeof flags / sizeof flags[0] };
 

@@ -11,12 +11,20 @@ extern "C" {
 typedef struct RpinnDiagnoseOptions {
   bool json; /* for programs, with all scalars */
   bool all;  /* a row for every scalar, in the order of the files; else for the worst 20 */
+  /* of runs alone: */
+  bool strict; /* parameters of networks count too, not only what is predicted */
+  bool shape;  /* also write shape_plane.csv, shape_points.csv and shape_spectrum.csv into the run */
 } RpinnDiagnoseOptions;
 
 /* A report on chains that CmdStan wrote, one file each: statistics of lp__ and every parameter, findings with what to
  * try, and a verdict. *healthy: nothing speaks against the draws. NULL on failure, with the reason on the context (a
  * file that is no such chain, or chains that do not belong together, are bad input); the caller frees the text. */
 RPINN_API char *rpinn_diagnose_csv(RpinnContext *context, size_t num_files, const char *const *files,
+                                   const RpinnDiagnoseOptions *options, bool *healthy);
+
+/* The same for a finished run, by its directory. Chains are judged by what they predict; draws that were made on their
+ * own, by members and particles, by failures and weights. */
+RPINN_API char *rpinn_diagnose_run(RpinnContext *context, const char *folder,
                                    const RpinnDiagnoseOptions *options, bool *healthy);
 
 #ifdef __cplusplus

@@ -182,6 +182,7 @@ static void json_chains(const RpinnRun *run, RpinnJson *json) {
     rpinn_json_number(json, "count", (double)run->plan.num_chains);
     rpinn_json_number(json, "draws", (double)run->plan.num_draws);
     rpinn_json_number(json, "warmup", run->problem->settings.values[RPINN_SETTING_WARMUP].number);
+    rpinn_json_number(json, "max_depth", run->problem->settings.values[RPINN_SETTING_MAX_DEPTH].number);
     rpinn_json_text(json, "metric", run->problem->settings.values[RPINN_SETTING_METRIC].text);
     json_worst(json, "parameters", chains->num_parameters, chains->parameters);
     rpinn_json_open(json, "quantities", '{');
