@@ -55,4 +55,11 @@ static inline double distance_bound(size_t count, double level) {
   return sqrt(log(2 / level) / (2 * (double)count));
 }
 
+/* Above this, a chi-square variable with so many degrees of freedom lies with probability 1e-4 (Wilson and
+ * Hilferty's cube; 3.719 is the normal quantile). */
+static inline double chi_square_bound(double degrees) {
+  double spread = 2 / (9 * degrees);
+  return degrees * pow(1 - spread + 3.719 * sqrt(spread), 3);
+}
+
 #endif

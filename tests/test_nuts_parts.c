@@ -1,6 +1,6 @@
 /* The parts of NUTS one by one: dual averaging, windows, metric, vector loops, leapfrog, step size search,
  * trees. */
-#include "check.h"
+#include "chain_statistics.h"
 
 #include "dual_averaging.h"
 #include "nuts_chain.h"
@@ -357,7 +357,10 @@ static void search_without_a_bound(void **state) {
 
 /* ---- trees ---- */
 
-/* A flat density never turns back: trajectories are straight and full, all points weigh the same. */
+/* A flat density never turns back: trajectories are straight and full, all points weigh the same, 2^k points
+ * weigh 2^k. So a new half is always preferred to the old one, the draw is anywhere in the last half of
+ * K = 2^(depth-1) points, and the start anywhere in the half beside it: the distance between them is 1 + a + b
+ * steps with a, b uniform in 0 … K-1. Chi-square over distances, each depth at the level 1e-4. */
 static void trees_on_a_flat_density(void **state) {
   (void)state;
   RpinnNutsOptions options = rpinn_nuts_default_options();
@@ -368,7 +371,7 @@ static void trees_on_a_flat_density(void **state) {
   for (unsigned depth = 1; depth <= 6; depth++) {
     options.max_depth = depth;
     Bench bench = make_bench(flat, 3, &options);
-    size_t points = (size_t)1 << depth;
+    size_t points = (size_t)1 << depth, half = points / 2, counts[64] = {0};
     assert_int_equal(rpinn_nuts_start(bench.context, bench.nuts, 1, depth, (double[]){0, 0, 0}), RPINN_OK);
     while (!rpinn_nuts_finished(bench.nuts)) {
       RpinnNutsDraw draw;
@@ -385,7 +388,15 @@ static void trees_on_a_flat_density(void **state) {
       }
       double steps = sqrt(moved / speed) / 0.1;
       assert_true(fabs(steps - round(steps)) < 1e-6 && steps > 0.5 && steps < (double)points - 0.5);
+      counts[(size_t)round(steps)]++;
     }
+    double chi_square = 0;
+    for (size_t k = 1; k < points; k++) {
+      double ways = (double)(k <= half ? k : points - k), expected = 2000 * ways / (double)(half * half);
+      chi_square += pow((double)counts[k] - expected, 2) / expected;
+    }
+    check_true(depth == 1 || chi_square < chi_square_bound((double)points - 2), "depth %u: chi-square %g",
+               depth, chi_square);
     assert_int_equal(rpinn_nuts_num_leapfrogs(bench.nuts), 2000 * (points - 1));
     close_bench(&bench);
   }
