@@ -240,6 +240,7 @@ static void funnel_diverges(void **state) {
   RpinnNutsOptions options = rpinn_nuts_default_options();
   Chains chains = sample(&target, &options, 24, 4);
   double share = statistic_mean(&chains, "diverging");
+  print_message("funnel: %.1f %% of the transitions diverge\n", 100 * share);
   check_true(share > 0.001, "%g of the transitions diverge", share);
   rpinn_draws_destroy(chains.draws);
 }

@@ -402,6 +402,90 @@ static void trees_on_a_flat_density(void **state) {
   }
 }
 
+enum { ALIKE = 100 };
+static RpinnStatus alike(void *data, const double *x, double *log_density, double *gradient) {
+  (void)data;
+  *log_density = 0;
+  for (int i = 0; i < ALIKE; i++) {
+    *log_density -= 0.5 * x[i] * x[i];
+    if (gradient) gradient[i] = -x[i];
+  }
+  return RPINN_OK;
+}
+
+/* On many standard normals all coordinates swing in phase, and with the wrong step both ends of a tree have
+ * turned so far that they look as if they had not. The checks across the seam see it: without them these
+ * trajectories take 100 leapfrogs and more. */
+static void turns_at_the_seam_are_seen(void **state) {
+  (void)state;
+  const double steps[] = {0.8, 1.5};
+  for (int k = 0; k < 2; k++) {
+    RpinnNutsOptions options = rpinn_nuts_default_options();
+    options.num_warmup = 0;
+    options.num_draws = 500;
+    options.first_step = steps[k];
+    options.metric = RPINN_METRIC_UNIT;
+    Bench bench = make_bench(alike, ALIKE, &options);
+    double theta[ALIKE];
+    RpinnStream stream = rpinn_stream(9, RPINN_PURPOSE_CHECK, 0, 0);
+    rpinn_stream_normals(&stream, ALIKE, theta);
+    assert_int_equal(rpinn_nuts_start(bench.context, bench.nuts, 1, 0, theta), RPINN_OK);
+    while (!rpinn_nuts_finished(bench.nuts)) {
+      RpinnNutsDraw draw;
+      assert_int_equal(rpinn_nuts_advance(bench.context, bench.nuts, &draw), RPINN_OK);
+    }
+    double mean = (double)rpinn_nuts_num_leapfrogs(bench.nuts) / 500;
+    check_true(mean < 8, "step %g: %g leapfrogs per trajectory", steps[k], mean);
+    close_bench(&bench);
+  }
+}
+
+/* ---- memory ---- */
+
+static size_t num_allocations; /* counted through the linker's --wrap */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+void *__wrap_malloc(size_t size) {
+  num_allocations++;
+  return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+  num_allocations++;
+  return __real_calloc(count, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+  num_allocations++;
+  return __real_aligned_alloc(alignment, size);
+}
+
+static void advancing_allocates_nothing(void **state) {
+  (void)state;
+  for (RpinnMetric kind = RPINN_METRIC_UNIT; kind <= RPINN_METRIC_DENSE; kind++) {
+    RpinnNutsOptions options = rpinn_nuts_default_options();
+    options.metric = kind;
+    options.num_warmup = 150;
+    options.num_draws = 50;
+    Bench bench = make_bench(alike, ALIKE, &options);
+    double theta[ALIKE] = {0};
+    size_t before = num_allocations;
+    assert_true(before > 0);
+    assert_int_equal(rpinn_nuts_start(bench.context, bench.nuts, 1, 0, theta), RPINN_OK);
+    while (!rpinn_nuts_finished(bench.nuts)) {
+      RpinnNutsDraw draw;
+      assert_int_equal(rpinn_nuts_advance(bench.context, bench.nuts, &draw), RPINN_OK);
+    }
+    assert_int_equal(num_allocations, before);
+    close_bench(&bench);
+  }
+}
+
 /* log p = -c x^2/2 in one dimension with a step beyond the stability limit diverges at once. */
 static RpinnStatus stiff(void *data, const double *x, double *log_density, double *gradient) {
   (void)data;
@@ -440,6 +524,8 @@ int main(void) {
                                      cmocka_unit_test(search_brackets_the_threshold),
                                      cmocka_unit_test(search_without_a_bound),
                                      cmocka_unit_test(trees_on_a_flat_density),
+                                     cmocka_unit_test(turns_at_the_seam_are_seen),
+                                     cmocka_unit_test(advancing_allocates_nothing),
                                      cmocka_unit_test(large_step_diverges_in_one_leapfrog)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
