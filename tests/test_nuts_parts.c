@@ -148,6 +148,28 @@ static void momenta_have_the_metric(void **state) {
 
 /* ---- vector loops ---- */
 
+/* kick_on is kick and then kick_drift, bit for bit, with an inverse and without. */
+static void check_kick_on(const RpinnPhaseVectors *loops, size_t length, double *const *v) {
+  double *both[4], *one[4];
+  for (int i = 0; i < 4; i++) {
+    both[i] = aligned_alloc(64, length * sizeof(double));
+    one[i] = aligned_alloc(64, length * sizeof(double));
+  }
+  for (int with_inverse = 0; with_inverse < 2; with_inverse++) {
+    const double *inverse = with_inverse ? v[1] : NULL;
+    for (int i = 0; i < 4; i++) memset(both[i], 0, length * sizeof(double));
+    for (int i = 0; i < 4; i++) memset(one[i], 0, length * sizeof(double));
+    memcpy(both[0], v[0], length * sizeof(double));
+    memcpy(one[0], v[0], length * sizeof(double));
+    double found = loops->kick_on(length, 0.1, 0.2, inverse, v[2], v[3], both[0], both[1], both[2], both[3]);
+    assert_true(found == loops->kick(length, 0.1, inverse, v[2], one[0], one[1]));
+    loops->kick_drift(length, 0.1, 0.2, inverse, one[0], v[2], v[3], one[2], one[3]);
+    for (int i = 0; i < 4; i++) assert_memory_equal(both[i], one[i], length * sizeof(double));
+  }
+  for (int i = 0; i < 4; i++) free(both[i]);
+  for (int i = 0; i < 4; i++) free(one[i]);
+}
+
 /* The loops for this machine give the bits of the portable ones, and those are the sums that they should be. */
 static void vector_loops(void **state) {
   (void)state;
@@ -170,6 +192,7 @@ static void vector_loops(void **state) {
     results[portable][6] = loops->kick(length, 0.1, v[1], v[2], v[9], v[10]);
     loops->kick_drift(length, 0.1, 0.2, v[1], v[3], v[4], v[5], v[9], v[10]);
     results[portable][7] = loops->dot(length, v[9], v[10]);
+    check_kick_on(loops, length, v);
   }
   assert_memory_equal(results[0], results[1], sizeof results[0]);
   assert_memory_equal(rho[0], rho[1], sizeof rho[0]);
