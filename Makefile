@@ -43,8 +43,8 @@ bench: ## measure speed against bare matrix products, see bench/README.md
 	@scripts/build.sh build
 	build/rpinn bench
 
-bench-peers: ## one Adam iteration against JAX, where JAX can be imported
-	@bench/peers/run.sh --output bench/results/peers.md
+bench-peers: ## Adam against JAX and NUTS against NumPyro, where they can be imported
+	@bench/peers/run.sh
 
 bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
 	@bench/optimizers/run.sh
