@@ -14,10 +14,13 @@ typedef enum OptionSet {
   OPTIONS_RUN = 4,     /* --out, --quiet, --resume, --plan */
   OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
   OPTIONS_PREDICT = 16,
-  OPTIONS_REPRODUCE = 32
+  OPTIONS_REPRODUCE = 32,
+  OPTIONS_REFERENCE = 64, /* --coordinates, --out, --quiet */
+  OPTIONS_FIELD = 128,
+  OPTIONS_SOLVE = 256
 } OptionSet;
 
-enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256 };
+enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
 
 typedef struct Options {
   const char *problem; /* the first positional argument, or NULL */
@@ -25,7 +28,11 @@ typedef struct Options {
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
   const char *points, *quantities, *scale, *data_folder, *methods;
-  bool json, quiet, resume, plan, extrapolate;
+  const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
+  const char *conductivity, *column, *sides[4], *source;
+  size_t num_wells;
+  const char *wells[MAX_WELLS]; /* every --well */
+  bool json, quiet, resume, plan, extrapolate, kriging, is_logarithm;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;
@@ -35,7 +42,7 @@ typedef struct Options {
 } Options;
 
 typedef struct Command {
-  const char *name;
+  const char *name;      /* of one word or two */
   const char *arguments; /* "PROBLEM" or "" */
   bool takes_many;       /* one or more of them */
   const char *summary;   /* one line */
@@ -45,7 +52,7 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_check, command_compare, command_list, command_predict,
-    command_reproduce, command_run, command_summary;
+    command_reference_field, command_reference_solve, command_reproduce, command_run, command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */
