@@ -24,6 +24,8 @@ static const Flag flags[] = {
      "settings that the problem file groups under this name"},
     {"--data", "FILE.csv", OPTIONS_PROBLEM, offsetof(Options, loading.data_file),
      "points and values of all terms: term,<coordinates>,value"},
+    {"--truth", "FILE.csv", OPTIONS_PROBLEM, offsetof(Options, loading.truth),
+     "another truth: a table, or YAML such as '{csv: FILE.csv, y: log(k)}'"},
     {"--out", "DIR", OPTIONS_RUN, offsetof(Options, out),
      "the run directory (default results/<problem>-<method>)"},
     {"--quiet", NULL, OPTIONS_RUN, offsetof(Options, quiet), "no progress and no table"},

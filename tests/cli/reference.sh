@@ -166,6 +166,20 @@ END
   if [[ $out == *"used nowhere"* || $out == *"no data yet"* ]]; then complain "warnings: $out"; fi
 done
 
+# … and in place of the truth that a problem has: relative to the current folder wherever the problem lies.
+mkdir elsewhere
+sed 's/^truth: .*/truth: {cells: [4, 4]}/' tabled.yaml > elsewhere/tabled.yaml
+run 0 check elsewhere/tabled.yaml
+has "$out" "no data yet"
+run 0 check elsewhere/tabled.yaml --truth '{csv: flow.csv, y: log(k), h: h - 1}'
+if [[ $out == *"no data yet"* ]]; then complain "--truth is not taken: $out"; fi
+run 0 run elsewhere/tabled.yaml --truth flow.csv --samples 1 --iterations 3 --out with-truth --quiet
+grep -q '"h": {"rl2": [0-9]' with-truth/summary.json || complain "no errors of h with --truth"
+same with-truth/truth.csv flow.csv
+mistake "--truth:1:17: unknown field, quantity or unknown 'z'" check elsewhere/tabled.yaml --truth '{csv: flow.csv, z: 1}'
+mistake "nowhere.csv" check elsewhere/tabled.yaml --truth nowhere.csv
+mistake "--truth has an empty value" check elsewhere/tabled.yaml --truth=
+
 # darcy needs nothing from outside: it runs on the truth that it makes, has errors against it, and run.yaml makes it again.
 run 0 run darcy --samples 1 --iterations 3 --out darcy --quiet
 grep -q '"y": {"rl2": [0-9]' darcy/summary.json || complain "no errors of y: $(< darcy/summary.json)"
