@@ -7,6 +7,7 @@
  *   share     work / time per iteration / rate of bare sgemm [H x H x rows]
  *   pair      two threads on two members: throughput over one thread, divided by the same for bare sgemm
  *   Jacobian  time of the dense Jacobian of one member / time of one gradient, both in double
+ *   NUTS      time of a leapfrog, over whole transitions / time of an Adam iteration on the same problem
  *   SVGD      time of an iteration / time of its gradients and two products, see svgd_speed.h */
 #include <cblas.h>
 #include <math.h>
@@ -19,6 +20,7 @@
 #include "json_writer.h"
 #include "posterior.h"
 #include "rpinn/bench.h"
+#include "rpinn/nuts.h"
 #include "rpinn/version.h"
 #include "svgd_speed.h"
 
@@ -42,7 +44,8 @@ static const Case cases[] = {
 enum { NUM_CASES = sizeof cases / sizeof cases[0] };
 static const double pair_bar = 0.95;
 static const double jacobian_bar = 3.5; /* at most */
-enum { JACOBIAN_CASE = 2 };
+static const double nuts_bar = 1.25;    /* at most */
+enum { JACOBIAN_CASE = 2, NUTS_CASE = 0 };
 static const double svgd_bar = 1.6; /* at most */
 enum { MAX_SVGD_REPETITIONS = 7 };  /* each of them takes a fifth of a second */
 
@@ -58,6 +61,7 @@ struct RpinnBench {
   Line lines[NUM_CASES];
   double pair[MAX_REPETITIONS];
   double jacobian[MAX_REPETITIONS];
+  double nuts[MAX_REPETITIONS], nuts_seconds[MAX_REPETITIONS]; /* in iterations; per leapfrog */
   double svgd[MAX_SVGD_REPETITIONS], svgd_seconds[MAX_SVGD_REPETITIONS];
   char cpu[128];
 };
@@ -269,6 +273,48 @@ static double jacobian_cost(JacobianWork *work) {
   return (end - begin) / (gradients / (2 * GRADIENTS));
 }
 
+/* ---- NUTS ---- */
+
+/* A chain on a member of its own. Its steps are so short that no trajectory turns back before it is full. */
+typedef struct NutsWork {
+  Member member;
+  RpinnPosteriorMember target;
+  RpinnObjective objective;
+  RpinnNuts *nuts;
+} NutsWork;
+
+static RpinnStatus create_nuts_work(RpinnContext *context, NutsWork *work) {
+  RPINN_TRY(create_member(context, &cases[NUTS_CASE], "float", &work->member));
+  work->target = (RpinnPosteriorMember){.posterior = work->member.posterior};
+  work->objective = rpinn_posterior_objective(&work->target);
+  RpinnLogDensity density = rpinn_log_density_of_objective(&work->objective);
+  RpinnNutsOptions options = rpinn_nuts_default_options();
+  options.num_warmup = 0;
+  options.num_draws = SIZE_MAX;
+  options.metric = RPINN_METRIC_UNIT;
+  options.first_step = 1e-7;
+  RPINN_TRY(rpinn_nuts_create(context, &density, &options, &work->nuts));
+  return rpinn_nuts_start(context, work->nuts, 0, 0, work->member.theta);
+}
+
+static void destroy_nuts_work(NutsWork *work) {
+  rpinn_nuts_destroy(work->nuts);
+  destroy_member(&work->member);
+}
+
+/* Seconds per leapfrog over about `seconds`; infinite when a trajectory was not full. */
+static double leapfrog_seconds(RpinnContext *context, NutsWork *work, double seconds) {
+  double start = now(own_clock), elapsed = 0;
+  size_t before = rpinn_nuts_num_leapfrogs(work->nuts);
+  do {
+    RpinnNutsDraw draw;
+    if (rpinn_nuts_advance(context, work->nuts, &draw) != RPINN_OK || !draw.reached_max_depth)
+      return HUGE_VAL;
+    elapsed = now(own_clock) - start;
+  } while (elapsed < seconds);
+  return elapsed / (double)(rpinn_nuts_num_leapfrogs(work->nuts) - before);
+}
+
 /* ---- the measurement ---- */
 
 typedef struct Setup {
@@ -276,10 +322,20 @@ typedef struct Setup {
   Member second; /* of the first case, for two threads */
   Products products, second_products;
   JacobianWork jacobian;
+  NutsWork nuts;
   RpinnSvgdSpeed *svgd;
 } Setup;
 
-static void measure_once(RpinnBench *bench, Setup *setup, size_t repetition) {
+static void measure_nuts(RpinnContext *context, RpinnBench *bench, Setup *setup, double slice,
+                         size_t repetition) {
+  double before = iteration_rate(&setup->members[NUTS_CASE], own_clock, slice);
+  double leapfrog = leapfrog_seconds(context, &setup->nuts, 2 * slice);
+  double after = iteration_rate(&setup->members[NUTS_CASE], own_clock, slice);
+  bench->nuts_seconds[repetition] = leapfrog;
+  bench->nuts[repetition] = leapfrog * 0.5 * (before + after);
+}
+
+static void measure_once(RpinnContext *context, RpinnBench *bench, Setup *setup, size_t repetition) {
   const double slice = 0.02;
   for (size_t k = 0; k < NUM_CASES; k++) {
     Line *line = &bench->lines[k];
@@ -296,6 +352,7 @@ static void measure_once(RpinnBench *bench, Setup *setup, size_t repetition) {
                     {.member = &setup->second, .seconds = slice}};
   bench->pair[repetition] = pair_gain(ours) / pair_gain(bare);
   bench->jacobian[repetition] = jacobian_cost(&setup->jacobian);
+  measure_nuts(context, bench, setup, slice, repetition);
 }
 
 static void find_cpu_name(char name[128]) {
@@ -319,6 +376,7 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
   }
   RPINN_TRY(create_member(context, &cases[0], "float", &setup->second));
   RPINN_TRY(create_jacobian_work(context, &setup->jacobian));
+  RPINN_TRY(create_nuts_work(context, &setup->nuts));
   RPINN_TRY(rpinn_svgd_speed_create(context, &setup->svgd));
   if (!create_products(&setup->products) || !create_products(&setup->second_products))
     return rpinn_fail_memory(context);
@@ -327,7 +385,7 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
     if (options->interrupted && options->interrupted(options->user))
       return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted after %zu repetitions",
                         bench->repetitions);
-    measure_once(bench, setup, bench->repetitions);
+    measure_once(context, bench, setup, bench->repetitions);
     size_t k = bench->repetitions;
     if (k < MAX_SVGD_REPETITIONS)
       RPINN_TRY(rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[k], &bench->svgd_seconds[k]));
@@ -349,6 +407,7 @@ RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *o
   destroy_products(&setup.products);
   destroy_products(&setup.second_products);
   destroy_jacobian_work(&setup.jacobian);
+  destroy_nuts_work(&setup.nuts);
   rpinn_svgd_speed_destroy(setup.svgd);
   if (status == RPINN_OK) return RPINN_OK;
   rpinn_bench_destroy(*bench);
@@ -371,6 +430,7 @@ static double svgd_median(const RpinnBench *bench, const double *values) {
 double rpinn_bench_worst(const RpinnBench *bench) {
   double worst = fmin(median(bench->pair, bench->repetitions) / pair_bar,
                       jacobian_bar / median(bench->jacobian, bench->repetitions));
+  worst = fmin(worst, nuts_bar / median(bench->nuts, bench->repetitions));
   worst = fmin(worst, svgd_bar / svgd_median(bench, bench->svgd));
   for (size_t k = 0; k < NUM_CASES; k++)
     worst = fmin(worst, median(bench->lines[k].share, bench->repetitions) / cases[k].bar);
@@ -398,6 +458,9 @@ char *rpinn_bench_text(const RpinnBench *bench) {
       "two threads", median(bench->pair, bench->repetitions), pair_bar);
   rpinn_text_append(&text, "  %-24s %46.2f  %4.2f   (at most; in gradients, both in double)\n",
                     "darcy, dense Jacobian", median(bench->jacobian, bench->repetitions), jacobian_bar);
+  rpinn_text_append(&text, "  %-24s %9s %9.2f %26.2f  %4.2f   (at most; in Adam iterations, Nf=32)\n",
+                    "NUTS, per leapfrog", "", median(bench->nuts_seconds, bench->repetitions) * 1e6,
+                    median(bench->nuts, bench->repetitions), nuts_bar);
   rpinn_text_append(
       &text,
       "  %-24s %46.2f  %4.2f   (at most; 1000 particles, two threads, %.0f ms / gradients + 2 sgemm)\n",
@@ -437,6 +500,11 @@ char *rpinn_bench_json(const RpinnBench *bench) {
   rpinn_json_open(&json, "dense_jacobian", '{');
   rpinn_json_number(&json, "gradients", median(bench->jacobian, bench->repetitions));
   rpinn_json_number(&json, "bar_at_most", jacobian_bar);
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "nuts_leapfrog", '{');
+  rpinn_json_number(&json, "seconds", median(bench->nuts_seconds, bench->repetitions));
+  rpinn_json_number(&json, "iterations", median(bench->nuts, bench->repetitions));
+  rpinn_json_number(&json, "bar_at_most", nuts_bar);
   rpinn_json_close(&json, '}');
   rpinn_json_open(&json, "svgd_iteration", '{');
   rpinn_json_number(&json, "over_gradients_and_two_products", svgd_median(bench, bench->svgd));

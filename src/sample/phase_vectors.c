@@ -1,32 +1,33 @@
+/* Compiled once for each instruction set: RPINN_PHASE_TABLE names the result. */
 #include "phase_vectors.h"
 
-enum { LANES = 4, LINE = 8 };
+enum { LANES = 4 };
 
 /* Four doubles: one register with AVX, two with SSE2. */
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef Lanes StoredLanes __attribute__((may_alias));
 
-size_t rpinn_phase_length(size_t num_parameters) {
-  return (num_parameters + LINE - 1) / LINE * LINE;
-}
-
 #define AT(vector, i)  (*(const StoredLanes *)((vector) + (i)))
 #define PUT(vector, i) (*(StoredLanes *)((vector) + (i)))
 #define ADD_UP(lanes)  (((lanes)[0] + (lanes)[2]) + ((lanes)[1] + (lanes)[3]))
 
-void rpinn_phase_kick_drift(size_t length, double kick, double drift, const double *inverse, const double *p,
-                            const double *g, const double *q, double *new_p, double *new_q) {
-  for (size_t i = 0; i < length; i += LANES) {
-    Lanes momentum = AT(p, i) + kick * AT(g, i);
-    Lanes speed = momentum;
-    if (inverse) speed *= AT(inverse, i);
-    PUT(new_p, i) = momentum;
-    PUT(new_q, i) = AT(q, i) + drift * speed;
+static void kick_drift(size_t length, double kick, double drift, const double *inverse, const double *p,
+                       const double *g, const double *q, double *new_p, double *new_q) {
+  for (size_t i = 0; i < length; i += 2 * LANES) {
+    Lanes a = AT(p, i) + kick * AT(g, i), b = AT(p, i + LANES) + kick * AT(g, i + LANES);
+    PUT(new_p, i) = a;
+    PUT(new_p, i + LANES) = b;
+    if (inverse) {
+      a *= AT(inverse, i);
+      b *= AT(inverse, i + LANES);
+    }
+    PUT(new_q, i) = AT(q, i) + drift * a;
+    PUT(new_q, i + LANES) = AT(q, i + LANES) + drift * b;
   }
 }
 
-double rpinn_phase_kick(size_t length, double kick, const double *inverse, const double *g, double *p,
-                        double *sharp) {
+static double kick_momentum(size_t length, double kick, const double *inverse, const double *g, double *p,
+                            double *sharp) {
   Lanes even = {0}, odd = {0};
   for (size_t i = 0; i < length; i += 2 * LANES) {
     Lanes a = AT(p, i) + kick * AT(g, i), b = AT(p, i + LANES) + kick * AT(g, i + LANES);
@@ -44,7 +45,27 @@ double rpinn_phase_kick(size_t length, double kick, const double *inverse, const
   return ADD_UP(even);
 }
 
-double rpinn_phase_dot(size_t length, const double *a, const double *b) {
+static double kick_on(size_t length, double kick, double drift, const double *inverse, const double *g,
+                      const double *q, double *p, double *sharp, double *new_p, double *new_q) {
+  Lanes sums[2] = {{0}};
+  for (size_t i = 0; i < length; i += 2 * LANES)
+    for (size_t k = 0; k < 2; k++) { /* the two sums of kick_momentum */
+      size_t at = i + k * LANES;
+      Lanes push = kick * AT(g, at), full = AT(p, at) + push, full_sharp = full, half = full + push;
+      PUT(p, at) = full;
+      PUT(new_p, at) = half;
+      if (inverse) {
+        PUT(sharp, at) = full_sharp *= AT(inverse, at);
+        half *= AT(inverse, at);
+      }
+      sums[k] += full * full_sharp;
+      PUT(new_q, at) = AT(q, at) + drift * half;
+    }
+  sums[0] += sums[1];
+  return ADD_UP(sums[0]);
+}
+
+static double dot(size_t length, const double *a, const double *b) {
   Lanes even = {0}, odd = {0};
   for (size_t i = 0; i < length; i += 2 * LANES) {
     even += AT(a, i) * AT(b, i);
@@ -54,8 +75,8 @@ double rpinn_phase_dot(size_t length, const double *a, const double *b) {
   return ADD_UP(even);
 }
 
-void rpinn_phase_join_pair(size_t length, const double *a, const double *b, const double *a_sharp,
-                           const double *b_sharp, double *rho, double products[2]) {
+static void join_pair(size_t length, const double *a, const double *b, const double *a_sharp,
+                      const double *b_sharp, double *rho, double products[2]) {
   Lanes at_a = {0}, at_b = {0};
   for (size_t i = 0; i < length; i += LANES) {
     Lanes sum = AT(a, i) + AT(b, i);
@@ -67,7 +88,7 @@ void rpinn_phase_join_pair(size_t length, const double *a, const double *b, cons
   products[1] = ADD_UP(at_b);
 }
 
-void rpinn_phase_join(size_t length, const RpinnPhaseHalves *halves, double *rho, double products[6]) {
+static void join(size_t length, const RpinnPhaseHalves *halves, double *rho, double products[6]) {
   const RpinnPhaseHalves h = *halves;
   Lanes sums[6] = {{0}};
   for (size_t i = 0; i < length; i += LANES) {
@@ -84,3 +105,6 @@ void rpinn_phase_join(size_t length, const RpinnPhaseHalves *halves, double *rho
   }
   for (int k = 0; k < 6; k++) products[k] = ADD_UP(sums[k]);
 }
+
+extern const RpinnPhaseVectors RPINN_PHASE_TABLE;
+const RpinnPhaseVectors RPINN_PHASE_TABLE = {kick_drift, kick_momentum, kick_on, dot, join_pair, join};

@@ -24,6 +24,7 @@ typedef struct CpuEngine {
   Real **bars;                     /* [num_fields] */
   Real *theta, *gradient, *m, *v;  /* [N] */
   Real *prior_scale, *prior_shift; /* [N] root^2, root^2 mean + root xi */
+  const double *prior_mean;        /* of the model; NULL when it is zero: one array less to read */
   Real *weights;                   /* [max_points] dE/dR of a segment */
   double *unknown_sums;            /* [num_unknowns] */
   double *term_sums;               /* [num_terms] sums of squares */
@@ -119,6 +120,12 @@ static bool allocate(CpuEngine *engine) {
          engine->row_jacobians;
 }
 
+static const double *find_prior_mean(const RpinnEnergyModel *model) {
+  for (size_t j = 0; j < model->num_parameters; j++)
+    if (model->prior_mean[j] != 0) return model->prior_mean;
+  return NULL;
+}
+
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, const RpinnEnergyModel *model,
                                                      RpinnIsa isa, RpinnBackend **backend) {
   CpuEngine *engine = calloc(1, sizeof *engine);
@@ -129,6 +136,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
   if (good) {
     engine->base = (RpinnBackend){&RPINN_REAL_NAME(rpinn_cpu_operations), model};
     engine->kernels = RPINN_REAL_NAME(rpinn_pointwise)(isa);
+    engine->prior_mean = find_prior_mean(model);
     engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
     engine->passes = engine->work ? create_passes(engine, engine->work) : NULL;
     good = engine->passes && allocate(engine);
@@ -201,14 +209,6 @@ static void sweep(CpuEngine *engine, const Real *theta, RowFunction rows, void *
     gradient[model->unknown_start + k] = (Real)engine->unknown_sums[k];
 }
 
-static void to_real(size_t count, const double *from, Real *to) {
-  for (size_t j = 0; j < count; j++) to[j] = (Real)from[j];
-}
-
-static void to_double(size_t count, const Real *from, double *to) {
-  for (size_t j = 0; j < count; j++) to[j] = (double)from[j];
-}
-
 /* ---- energies ---- */
 
 /* user: the offsets of the member, or NULL. */
@@ -244,10 +244,12 @@ static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch
     const double *theta = rpinn_batch_parameters(batch, model, k),
                  *offsets = rpinn_batch_offsets(batch, model, k);
     double *gradient = gradients ? gradients + k * N : NULL;
-    to_real(N, theta, engine->theta);
+    engine->kernels->to_real(N, theta, engine->theta);
     values[k] = data_energy(engine, engine->theta, offsets, gradient ? engine->gradient : NULL);
-    if (gradient) to_double(N, engine->gradient, gradient);
-    double prior = rpinn_model_prior_energy(model, theta, offsets, gradient);
+    double prior = gradient ? engine->kernels->finish_gradient(
+                                  N, engine->gradient, theta, model->prior_root, engine->prior_mean,
+                                  offsets ? offsets + model->num_rows : NULL, gradient)
+                            : rpinn_model_prior_energy(model, theta, offsets, NULL);
     values[k] += prior;
     if (!term_energies) continue;
     double *own = term_energies + k * (model->num_terms + 1);
@@ -289,21 +291,22 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
     size_t member = batch->members ? batch->members[k] : k;
     const double *offsets = rpinn_batch_offsets(batch, model, k);
     double *theta = states->theta + member * N, *m = states->m + member * N, *v = states->v + member * N;
-    to_real(N, theta, engine->theta);
-    to_real(N, m, engine->m);
-    to_real(N, v, engine->v);
+    engine->kernels->to_real(N, theta, engine->theta);
+    engine->kernels->to_real(N, m, engine->m);
+    engine->kernels->to_real(N, v, engine->v);
     set_prior(engine, offsets);
     for (size_t step = 0; step < num_steps; step++) {
-      if (step + 1 == num_steps) to_double(N, engine->theta, theta); /* where the last gradient is taken */
+      if (step + 1 == num_steps)
+        engine->kernels->to_double(N, engine->theta, theta); /* where the last gradient is taken */
       double energy = data_energy(engine, engine->theta, offsets, engine->gradient);
       if (step + 1 == num_steps) values[k] = energy + rpinn_model_prior_energy(model, theta, offsets, NULL);
       RpinnAdamStep rule_step = adam_step(rule, states->t[member]++);
       engine->kernels->adam_update(N, &rule_step, engine->gradient, engine->prior_scale, engine->prior_shift,
                                    engine->theta, engine->m, engine->v);
     }
-    to_double(N, engine->theta, theta);
-    to_double(N, engine->m, m);
-    to_double(N, engine->v, v);
+    engine->kernels->to_double(N, engine->theta, theta);
+    engine->kernels->to_double(N, engine->m, m);
+    engine->kernels->to_double(N, engine->v, v);
   }
   denormals_restore(mode);
   return RPINN_OK;
@@ -344,7 +347,8 @@ static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch
   RpinnCpuWork *work = plan_evaluation(engine, evaluation);
   RpinnFieldPass **passes = work ? create_passes(engine, work) : NULL;
   for (size_t k = 0; passes && k < batch->num_members; k++) {
-    to_real(backend->model->num_parameters, rpinn_batch_parameters(batch, backend->model, k), engine->theta);
+    engine->kernels->to_real(backend->model->num_parameters, rpinn_batch_parameters(batch, backend->model, k),
+                             engine->theta);
     evaluate_member(engine, work, passes, values + k * work->num_results);
   }
   RpinnStatus status = passes ? RPINN_OK : RPINN_ERROR_MEMORY;
@@ -420,7 +424,7 @@ static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
   if (!engine->jacobian) engine->jacobian = reals(M * N);
   if (!engine->jacobian_theta) engine->jacobian_theta = reals(N);
   if (!engine->jacobian || !engine->jacobian_theta) return RPINN_ERROR_MEMORY;
-  to_real(N, theta, engine->theta);
+  engine->kernels->to_real(N, theta, engine->theta);
   if (engine->has_jacobian && !memcmp(engine->theta, engine->jacobian_theta, N * sizeof(Real)))
     return RPINN_OK;
   set_passes(engine, engine->passes, engine->theta);
@@ -445,14 +449,14 @@ static RpinnStatus export_jacobian(CpuEngine *engine, const double *theta, doubl
     if (rows_of_block(work, &work->blocks[b]) > most) most = rows_of_block(work, &work->blocks[b]);
   if (!direct && !engine->block_rows) engine->block_rows = reals(most * N);
   if (!direct && !engine->block_rows) return RPINN_ERROR_MEMORY;
-  to_real(N, theta, engine->theta);
+  engine->kernels->to_real(N, theta, engine->theta);
   set_passes(engine, engine->passes, engine->theta);
   for (size_t b = 0; b < work->num_blocks; b++) {
     const RpinnBlock *block = &work->blocks[b];
     double *target = jacobian + work->segments[block->first_segment].first_result * N;
     forward_fields(engine, engine->passes, block);
     block_jacobian(engine, block, direct ? (Real *)(void *)target : engine->block_rows, rows);
-    if (!direct) to_double(rows_of_block(work, block) * N, engine->block_rows, target);
+    if (!direct) engine->kernels->to_double(rows_of_block(work, block) * N, engine->block_rows, target);
   }
   return RPINN_OK;
 }
@@ -461,7 +465,7 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
   CpuEngine *engine = (CpuEngine *)backend;
   const RpinnEnergyModel *model = backend->model;
   if (!jacobian) {
-    to_real(model->num_parameters, theta, engine->theta);
+    engine->kernels->to_real(model->num_parameters, theta, engine->theta);
     sweep(engine, engine->theta, residual_rows, rows, NULL);
     return RPINN_OK;
   }
@@ -474,7 +478,7 @@ static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, co
   CpuEngine *engine = (CpuEngine *)backend;
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
   RPINN_TRY(dense_jacobian(engine, theta));
-  to_real(N, direction, engine->gradient);
+  engine->kernels->to_real(N, direction, engine->gradient);
   for (size_t i = 0; i < M; i++) product[i] = 0;
   for (size_t first = 0; first < N; first += PIECE) {
     size_t count = N - first < PIECE ? N - first : PIECE;
@@ -499,9 +503,9 @@ static RpinnStatus transposed_times(RpinnBackend *backend, const double *theta, 
                                     double *product) {
   CpuEngine *engine = (CpuEngine *)backend;
   size_t N = backend->model->num_parameters;
-  to_real(N, theta, engine->theta);
+  engine->kernels->to_real(N, theta, engine->theta);
   sweep(engine, engine->theta, given_rows, (void *)weights, engine->gradient);
-  to_double(N, engine->gradient, product);
+  engine->kernels->to_double(N, engine->gradient, product);
   return RPINN_OK;
 }
 

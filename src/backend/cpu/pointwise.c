@@ -13,6 +13,8 @@
  * operations, the same bits. */
 #include "pointwise.h"
 
+#include <stdint.h>
+
 #include "activation_vectors.h"
 
 enum { LANES = RPINN_VECTOR_LANES };
@@ -475,6 +477,63 @@ static void adam_update(size_t count, const RpinnAdamStep *step, const Real *gra
   }
 }
 
+/* ---- conversions ---- */
+
+static void to_real(size_t count, const double *from, Real *to) {
+  for (size_t j = 0; j < count; j++) to[j] = (Real)from[j];
+}
+
+static void to_double(size_t count, const Real *from, double *to) {
+  for (size_t j = 0; j < count; j++) to[j] = (double)from[j];
+}
+
+enum { BATCH = 4 };
+typedef double Doubles __attribute__((vector_size(BATCH * sizeof(double))));
+typedef int64_t Mask __attribute__((vector_size(BATCH * sizeof(double))));
+typedef Real Reals __attribute__((vector_size(BATCH * sizeof(Real))));
+
+/* At most BATCH parameters: their gradient, and the squares of their rows added to sum. A parameter without a
+ * prior has a row of 0, and its gradient stays as it is. */
+RPINN_INLINE double finish_batch(double sum, size_t count, const Real *data, const double *theta,
+                                 const double *root, const double *mean, const double *offsets,
+                                 double *gradient) {
+  Reals own_real = {0};
+  Doubles x = {0}, scale = {0}, middle = {0}, offset = {0};
+  memcpy(&own_real, data, count * sizeof *data);
+  memcpy(&x, theta, count * sizeof x[0]);
+  memcpy(&scale, root, count * sizeof x[0]);
+  if (mean) memcpy(&middle, mean, count * sizeof x[0]);
+  if (offsets) memcpy(&offset, offsets, count * sizeof x[0]);
+  Doubles row = (x - middle) * scale - offset, own = __builtin_convertvector(own_real, Doubles);
+  Mask has_prior = (Mask)(scale != (Doubles){0});
+  Doubles squares = (Doubles)((Mask)(row * row) & has_prior);
+  Doubles total = own + scale * row;
+  total = (Doubles)(((Mask)total & has_prior) | ((Mask)own & ~has_prior));
+  memcpy(gradient, &total, count * sizeof x[0]);
+  for (int k = 0; k < BATCH; k++) sum += squares[k]; /* those beyond the last are 0 */
+  return sum;
+}
+
+/* The sum is a chain of additions whose order is part of the result; the rest is done while it waits. */
+RPINN_INLINE double finish_batches(size_t count, const Real *data, const double *theta, const double *root,
+                                   const double *mean, const double *offsets, double *gradient) {
+  double sum = 0;
+  size_t j = 0;
+  for (; j + BATCH <= count; j += BATCH)
+    sum = finish_batch(sum, BATCH, data + j, theta + j, root + j, mean ? mean + j : NULL,
+                       offsets ? offsets + j : NULL, gradient + j);
+  if (j < count)
+    sum = finish_batch(sum, count - j, data + j, theta + j, root + j, mean ? mean + j : NULL,
+                       offsets ? offsets + j : NULL, gradient + j);
+  return 0.5 * sum;
+}
+
+static double finish_gradient(size_t count, const Real *data, const double *theta, const double *root,
+                              const double *mean, const double *offsets, double *gradient) {
+  return !mean && !offsets ? finish_batches(count, data, theta, root, NULL, NULL, gradient)
+                           : finish_batches(count, data, theta, root, mean, offsets, gradient);
+}
+
 /* ---- tiles ---- */
 
 static void tile_fill(size_t width, size_t tile_length, const Real *values, Real *tile) {
@@ -506,5 +565,8 @@ const RpinnPointwise RPINN_POINTWISE_TABLE = {.activation_evaluate = activation_
                                               .output_reverse = output_reverse,
                                               .outer_sum = outer_sum,
                                               .adam_update = adam_update,
+                                              .to_real = to_real,
+                                              .to_double = to_double,
+                                              .finish_gradient = finish_gradient,
                                               .tile_fill = tile_fill,
                                               .tile_fold = tile_fold};

@@ -98,6 +98,15 @@ typedef struct RpinnPointwise {
   void (*adam_update)(size_t count, const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
                       const Real *prior_shift, Real *theta, Real *m, Real *v);
 
+  /* Between the caller's double and Real. */
+  void (*to_real)(size_t count, const double *from, Real *to);
+  void (*to_double)(size_t count, const Real *from, double *to);
+  /* The gradient of the data to double with that of the prior added, where root > 0, in one pass:
+   *   row = (theta - mean) root - offset,  gradient = data + root row.   Returns 1/2 sum of row^2, added up in
+   * the order of the parameters. mean and offsets may be NULL, for zeros. */
+  double (*finish_gradient)(size_t count, const Real *data, const double *theta, const double *root,
+                            const double *mean, const double *offsets, double *gradient);
+
   /* A tile from the values of the units; and back, values[u] = the sum of the tile's elements of unit u. */
   void (*tile_fill)(size_t width, size_t tile_length, const Real *values, Real *tile);
   void (*tile_fold)(size_t width, size_t tile_length, const Real *tile, Real *values);
