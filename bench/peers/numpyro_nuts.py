@@ -216,7 +216,7 @@ def report(ours, theirs, version, arguments):
         "",
         "Times are per leapfrog with both cores at work: computing time of all threads, divided by leapfrogs and cores,",
         "which other programs on the machine do not change; then the same ratio by the clock. Ratios are medians over",
-        "repetitions, with the least and the most. The other finalists, by computing time: "
+        "repetitions, with the least and the most. All finalists, by computing time: "
         + "; ".join(f"{', '.join(entry)} {1e6 * median_of(times, 1):.1f} us" for entry, times in theirs.items())
         + ".",
     ]
