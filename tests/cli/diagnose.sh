@@ -74,9 +74,10 @@ has "$out" "remark: 16 of 1600 trajectories (1 %) were cut off at the largest de
 head -n -40 good2.csv > short.csv
 mistake "found 362 draws, expected 400 as in 'good1.csv'" diagnose good1.csv short.csv
 mistake "cannot open" diagnose nowhere.csv
-mistake "this is a directory" diagnose .
+mistake "this folder holds no run" diagnose .
+mistake "this is a directory" diagnose . good1.csv
 mistake "this file is named twice" diagnose good1.csv good1.csv
-mistake "needs CSV..." diagnose
+mistake "needs RUN|CSV..." diagnose
 mistake "did you mean '--json'?" diagnose good1.csv --jsno
 mistake "did you mean 'diagnose'?" diagnos good1.csv
 run 0 diagnose --help
