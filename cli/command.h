@@ -15,10 +15,13 @@ typedef enum OptionSet {
   OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
   OPTIONS_PREDICT = 16,
   OPTIONS_REPRODUCE = 32,
-  OPTIONS_DIAGNOSE = 64 /* --all, --strict, --shape */
+  OPTIONS_DIAGNOSE = 64,   /* --all, --strict, --shape */
+  OPTIONS_REFERENCE = 128, /* --coordinates, --out, --quiet */
+  OPTIONS_FIELD = 256,
+  OPTIONS_SOLVE = 512
 } OptionSet;
 
-enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256 };
+enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
 
 typedef struct Options {
   const char *problem; /* the first positional argument, or NULL */
@@ -26,7 +29,11 @@ typedef struct Options {
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
   const char *points, *quantities, *scale, *data_folder, *methods;
-  bool json, quiet, resume, plan, extrapolate, all, strict, shape;
+  const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
+  const char *conductivity, *column, *sides[4], *source;
+  size_t num_wells;
+  const char *wells[MAX_WELLS]; /* every --well */
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm;
   size_t repetitions; /* --repetitions, or 0 */
   double at_least;    /* --at-least, or 0 */
   RpinnProblemOptions loading;
@@ -36,7 +43,7 @@ typedef struct Options {
 } Options;
 
 typedef struct Command {
-  const char *name;
+  const char *name;      /* of one word or two */
   const char *arguments; /* "PROBLEM" or "" */
   bool takes_many;       /* one or more of them */
   const char *summary;   /* one line */
@@ -46,7 +53,8 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_check, command_compare, command_diagnose, command_list,
-    command_predict, command_reproduce, command_run, command_summary;
+    command_predict, command_reference_field, command_reference_solve, command_reproduce, command_run,
+    command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

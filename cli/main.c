@@ -4,9 +4,17 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {&command_run,      &command_check,     &command_list,
-                                          &command_summary,  &command_compare,   &command_predict,
-                                          &command_diagnose, &command_reproduce, &command_bench};
+static const Command *const commands[] = {&command_run,
+                                          &command_check,
+                                          &command_list,
+                                          &command_summary,
+                                          &command_compare,
+                                          &command_predict,
+                                          &command_diagnose,
+                                          &command_reproduce,
+                                          &command_reference_field,
+                                          &command_reference_solve,
+                                          &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int print_usage(FILE *stream) {
@@ -15,13 +23,39 @@ static int print_usage(FILE *stream) {
           "usage: rpinn COMMAND [arguments]\n\ncommands\n",
           rpinn_version());
   for (size_t i = 0; i < NUM_COMMANDS; i++)
-    fprintf(stream, "  %-9s %-7s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
+    fprintf(stream, "  %-15s %-7s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
   fprintf(
       stream,
       "\nrpinn COMMAND --help explains one of them. Exit codes: 0 done, 1 the machine failed, 2 bad input "
       "or usage,\n"
       "3 problems found, 130 interrupted.\n");
   return EXIT_DONE;
+}
+
+/* How many of the words are the command's name; 0: it is another. */
+static int match(const Command *command, int argc, char **argv) {
+  size_t length = strlen(argv[1]);
+  if (!strcmp(command->name, argv[1])) return 1;
+  bool first = !strncmp(command->name, argv[1], length) && command->name[length] == ' ';
+  return first && argc > 2 && !strcmp(command->name + length + 1, argv[2]) ? 2 : 0;
+}
+
+/* The first word of a command of two, and no second one. */
+static int explain_words(const char *first, const char *second) {
+  const char *known[NUM_COMMANDS];
+  size_t count = 0, length = strlen(first);
+  for (size_t i = 0; i < NUM_COMMANDS; i++)
+    if (!strncmp(commands[i]->name, first, length) && commands[i]->name[length] == ' ')
+      known[count++] = commands[i]->name + length + 1;
+  if (!count) return -1;
+  if (second && (!strcmp(second, "--help") || !strcmp(second, "-h"))) {
+    for (size_t i = 0; i < count; i++) printf("rpinn %s %s [options]\n", first, known[i]);
+    printf("\nrpinn %s %s --help explains the first of them.\n", first, known[0]);
+    return EXIT_DONE;
+  }
+  const char *near = second ? rpinn_nearest_name(second, known, count) : NULL;
+  if (near) return report_usage("unknown command '%s %s'; did you mean '%s %s'?", first, second, first, near);
+  return report_usage("rpinn %s needs a second word; rpinn %s --help lists them", first, first);
 }
 
 static int run(int argc, char **argv) {
@@ -36,13 +70,20 @@ static int run(int argc, char **argv) {
     return EXIT_DONE;
   }
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
-    if (strcmp(name, commands[i]->name) != 0) continue;
+    int num_words = match(commands[i], argc, argv);
+    if (!num_words) continue;
     static Options options;
-    int code = options_parse(commands[i], argc - 2, argv + 2, &options);
+    int code = options_parse(commands[i], argc - 1 - num_words, argv + 1 + num_words, &options);
     return code >= 0 ? code : commands[i]->run(&options);
   }
+  int code = explain_words(name, argc > 2 ? argv[2] : NULL);
+  if (code >= 0) return code;
+  char words[NUM_COMMANDS][32]; /* the first ones */
   const char *known[NUM_COMMANDS];
-  for (size_t i = 0; i < NUM_COMMANDS; i++) known[i] = commands[i]->name;
+  for (size_t i = 0; i < NUM_COMMANDS; i++) {
+    snprintf(words[i], sizeof words[i], "%.*s", (int)strcspn(commands[i]->name, " "), commands[i]->name);
+    known[i] = words[i];
+  }
   const char *near = rpinn_nearest_name(name, known, NUM_COMMANDS);
   if (near)
     return report_usage("unknown command '%s'; did you mean '%s'? rpinn --help lists them", name, near);

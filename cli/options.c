@@ -24,6 +24,8 @@ static const Flag flags[] = {
      "settings that the problem file groups under this name"},
     {"--data", "FILE.csv", OPTIONS_PROBLEM, offsetof(Options, loading.data_file),
      "points and values of all terms: term,<coordinates>,value"},
+    {"--truth", "FILE.csv", OPTIONS_PROBLEM, offsetof(Options, loading.truth),
+     "another truth: a table, or YAML such as '{csv: FILE.csv, y: log(k)}'"},
     {"--out", "DIR", OPTIONS_RUN, offsetof(Options, out),
      "the run directory (default results/<problem>-<method>)"},
     {"--quiet", NULL, OPTIONS_RUN, offsetof(Options, quiet), "no progress and no table"},
@@ -54,6 +56,38 @@ static const Flag flags[] = {
      "of a run: let the parameters of networks count, not only what is predicted"},
     {"--shape", NULL, OPTIONS_DIAGNOSE, offsetof(Options, shape),
      "of a run: write the plane through three draws and the spectra of the Hessian into it"},
+    {"--cells", "N1xN2", OPTIONS_FIELD, offsetof(Options, cells),
+     "cells per coordinate, such as 256x128; one number for an interval"},
+    {"--domain", "A,B,C,D", OPTIONS_FIELD, offsetof(Options, domain),
+     "both ends of every coordinate (default 0,1 for each)"},
+    {"--covariance", "NAME", OPTIONS_FIELD, offsetof(Options, covariance),
+     "squared_exponential exp(-(d/L)^2), exponential, matern32 or matern52, one factor per coordinate"},
+    {"--length", "L[,L2]", OPTIONS_FIELD, offsetof(Options, length),
+     "correlation length, one for all coordinates or one for each"},
+    {"--mean", "VALUE", OPTIONS_FIELD, offsetof(Options, mean), "of the field (default 0)"},
+    {"--variance", "VALUE", OPTIONS_FIELD, offsetof(Options, variance), "of the field (default 1)"},
+    {"--seed", "N", OPTIONS_FIELD, offsetof(Options, seed), "of the draw (default 0)"},
+    {"--condition", "FILE.csv", OPTIONS_FIELD, offsetof(Options, condition),
+     "measurements that the field keeps to: <coordinates>,value and, if known, std of the errors"},
+    {"--kriging", NULL, OPTIONS_FIELD, offsetof(Options, kriging),
+     "mean and standard deviation given the measurements, in place of a draw"},
+    {"--conductivity", "FILE.csv", OPTIONS_SOLVE, offsetof(Options, conductivity),
+     "cell centres with a column of conductivities"},
+    {"--column", "NAME", OPTIONS_SOLVE, offsetof(Options, column),
+     "the column (default k, or else y, the logarithm of k)"},
+    {"--log", NULL, OPTIONS_SOLVE, offsetof(Options, is_logarithm), "--column holds logarithms"},
+    {"--left", "CONDITION", OPTIONS_SOLVE, offsetof(Options, sides[0]),
+     "head:VALUE at the face, or flux:VALUE, what flows in per unit of length (default flux:0)"},
+    {"--right", "CONDITION", OPTIONS_SOLVE, offsetof(Options, sides[1]), "likewise"},
+    {"--bottom", "CONDITION", OPTIONS_SOLVE, offsetof(Options, sides[2]), "likewise"},
+    {"--top", "CONDITION", OPTIONS_SOLVE, offsetof(Options, sides[3]), "likewise"},
+    {"--source", "VALUE", OPTIONS_SOLVE, offsetof(Options, source),
+     "s of div(k grad h) = s everywhere; a positive one takes water out (default 0)"},
+    {"--coordinates", "A,B", OPTIONS_REFERENCE, offsetof(Options, coordinates),
+     "names of the coordinates (default x1,x2)"},
+    {"--out", "FILE", OPTIONS_REFERENCE, offsetof(Options, out),
+     "FILE.csv, or FILE.vti for ParaView (default: CSV to the standard output)"},
+    {"--quiet", NULL, OPTIONS_REFERENCE, offsetof(Options, quiet), "no summary beside --out"},
     {"--json", NULL, OPTIONS_JSON, offsetof(Options, json), "print JSON for programs"}};
 enum { NUM_FLAGS = sizeof flags / sizeof flags[0] };
 
@@ -80,6 +114,7 @@ static int fail_unknown_flag(const Command *command, const char *flag) {
     known[count++] = "--repetitions";
     known[count++] = "--at-least";
   }
+  if (command->option_sets & OPTIONS_SOLVE) known[count++] = "--well";
   if (command->option_sets & OPTIONS_PROBLEM) {
     known[count++] = "--set";
     for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
@@ -161,6 +196,11 @@ static int take_bench_number(Arguments *arguments, const char *flag, const char 
   return -1;
 }
 
+static int take_well(Arguments *arguments, const char *flag, const char *inline_value, Options *options) {
+  if (options->num_wells == MAX_WELLS) return report_usage("more than %d wells; expected fewer", MAX_WELLS);
+  return take_value(arguments, flag, inline_value, &options->wells[options->num_wells++]);
+}
+
 static int take_option(const Command *command, Arguments *arguments, const char *argument, Options *options) {
   char flag[64];
   const char *equals = strchr(argument, '='), *value;
@@ -177,6 +217,8 @@ static int take_option(const Command *command, Arguments *arguments, const char 
   }
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
+  if (command->option_sets & OPTIONS_SOLVE && !strcmp(flag, "--well"))
+    return take_well(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_PROBLEM) {
     int code = -1;
     if (!strcmp(flag, "--set")) {
@@ -249,6 +291,8 @@ void command_print_help(const Command *command) {
   if (command->option_sets & OPTIONS_BENCH)
     printf("  --repetitions N          interleaved repetitions whose median counts (default 25)\n"
            "  --at-least SHARE         exit code 3 when a speed is below this share of its bar\n");
+  if (command->option_sets & OPTIONS_SOLVE)
+    printf("  --well X,Y,RATE          a well; a positive rate takes water out of its cell (repeatable)\n");
   printf("  --help                   this text\n");
 }
 

@@ -499,7 +499,19 @@ static void test_terms(void **state) {
 /* Without data: an error when they are required, zeros otherwise. */
 static void missing_data(void **state) {
   (void)state;
-  ProblemBench bench = bench_load("darcy", NULL);
+  ProblemBench bench =
+      bench_parse("name: waiting\n"
+                  "coordinates: {x1: [0, 1], x2: [0, 0.5]}\n"
+                  "constants: {sigma: 0.1}\n"
+                  "fields: {h: {network: [3]}, y: {network: [3]}}\n"
+                  "truth: {cells: [16, 8]}\n"
+                  "terms:\n"
+                  "  pde: {expect: \"d(exp(y)*d(h, x1), x1)\", at: {uniform: 500}, data: 0, perturb: true, "
+                  "noise: sigma}\n"
+                  "  y: {expect: y, at: {cells: 40}, data: truth, noise: sigma}\n"
+                  "  h: {expect: h, at: {same_as: y}, data: truth, noise: sigma}\n"
+                  "prior: {reference_term: y}\n",
+                  NULL);
   assert_int_equal(rpinn_posterior_create(bench.context, bench.problem, true, &bench.posterior),
                    RPINN_ERROR_INPUT);
   assert_non_null(strstr(rpinn_context_error(bench.context)->message, "--data"));

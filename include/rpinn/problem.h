@@ -26,6 +26,7 @@ typedef struct RpinnProblemOptions {
   size_t num_overrides;
   const RpinnOverride *overrides;
   const char *data_file; /* as --data: points and values of all terms */
+  const char *truth;     /* as --truth: YAML in place of the section truth, such as the name of a table */
 } RpinnProblemOptions;
 
 /* name_or_path: a shipped problem ("poisson-linear") or a file. */

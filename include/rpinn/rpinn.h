@@ -12,6 +12,7 @@
 #include "rpinn/optimize.h"
 #include "rpinn/posterior.h"
 #include "rpinn/problem.h"
+#include "rpinn/reference.h"
 #include "rpinn/report.h"
 #include "rpinn/run.h"
 #include "rpinn/settings.h"

@@ -9,16 +9,17 @@
 
 /* The numbers are part of the file format of every run: add at the end, never renumber. */
 typedef enum RpinnPurpose {
-  RPINN_PURPOSE_POINTS = 1,      /* where residuals are evaluated; part: term */
-  RPINN_PURPOSE_NOISE = 2,       /* noise of synthetic data; part: term */
-  RPINN_PURPOSE_FROZEN = 3,      /* hidden layers of networks with trainable: output; part: field */
-  RPINN_PURPOSE_START = 4,       /* starting points of members */
-  RPINN_PURPOSE_OFFSETS = 5,     /* offsets of rPINN members */
-  RPINN_PURPOSE_CHECK = 6,       /* directions and points of derivative checks */
-  RPINN_PURPOSE_METROPOLIS = 7,  /* acceptance of draws by their importance weights */
-  RPINN_PURPOSE_BOOTSTRAP = 8,   /* resamples of members; member: resample */
-  RPINN_PURPOSE_CHAIN = 9,       /* the transitions of a chain; member: chain */
-  RPINN_PURPOSE_CHAIN_START = 10 /* where a chain starts; member: chain */
+  RPINN_PURPOSE_POINTS = 1,       /* where residuals are evaluated; part: term */
+  RPINN_PURPOSE_NOISE = 2,        /* noise of synthetic data; part: term */
+  RPINN_PURPOSE_FROZEN = 3,       /* hidden layers of networks with trainable: output; part: field */
+  RPINN_PURPOSE_START = 4,        /* starting points of members */
+  RPINN_PURPOSE_OFFSETS = 5,      /* offsets of rPINN members */
+  RPINN_PURPOSE_CHECK = 6,        /* directions and points of derivative checks */
+  RPINN_PURPOSE_METROPOLIS = 7,   /* acceptance of draws by their importance weights */
+  RPINN_PURPOSE_BOOTSTRAP = 8,    /* resamples of members; member: resample */
+  RPINN_PURPOSE_CHAIN = 9,        /* the transitions of a chain; member: chain */
+  RPINN_PURPOSE_CHAIN_START = 10, /* where a chain starts; member: chain */
+  RPINN_PURPOSE_RANDOM_FIELD = 11 /* fields of a generated truth and their measurement errors */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

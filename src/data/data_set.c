@@ -240,15 +240,19 @@ static RpinnStatus fail_no_truth(Builder *builder, const RpinnTerm *term) {
       term->expect.text);
 }
 
+/* A truth that gives only its cells waits for measurements; one with entries or columns lacks this one. */
+static bool data_is_promised(const RpinnProblem *problem) {
+  const RpinnTruthSpec *truth = &problem->truth;
+  return truth->num_entries || truth->file || truth->field.present || truth->flow.present;
+}
+
 static RpinnStatus take_from_truth(Builder *builder, size_t index) {
   const RpinnTerm *term = &builder->problem->terms[index];
   RpinnTermData *data = &builder->data->terms[index];
   const RpinnTruth *truth = &builder->data->truth;
   RpinnExpression expression;
   if (!rpinn_truth_find(truth, term->expect.text, term->expect.expression, &expression)) {
-    /* A truth that gives only its cells waits for measurements; one with entries lacks this one. */
-    if (builder->data_required || builder->problem->truth.num_entries || builder->problem->truth.file)
-      return fail_no_truth(builder, term);
+    if (builder->data_required || data_is_promised(builder->problem)) return fail_no_truth(builder, term);
     data->missing = true;
     return RPINN_OK;
   }
@@ -345,7 +349,7 @@ static RpinnStatus make_predictions(Builder *builder) {
 static RpinnStatus build(Builder *builder) {
   RpinnProblem *problem = builder->problem;
   RpinnDataSet *data = builder->data;
-  RPINN_TRY(rpinn_truth_create(builder->context, data->arena, problem, &data->truth));
+  RPINN_TRY(rpinn_truth_create(builder->context, data->arena, problem, builder->seed, &data->truth));
   data->terms = RPINN_ARENA_NEW(data->arena, RpinnTermData, problem->num_terms);
   uint8_t *done = RPINN_ARENA_NEW(data->arena, uint8_t, problem->num_terms);
   if (!data->terms || !done) return rpinn_fail_memory(builder->context);

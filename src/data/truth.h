@@ -1,6 +1,7 @@
 /* The truth: reference values of fields and quantities, for synthetic data and for error metrics. Given as
- * expressions, as a CSV table whose rows are the cells, or as expressions of the table's columns. What is not
- * given directly follows from what is: with a truth of u, k*d(u, x, x) is known too. */
+ * expressions, as a CSV table whose rows are the cells, as a random field and a flow through it on declared
+ * cells, or as expressions of the columns that these make. What is not given directly follows from what is: with a
+ * truth of u, k*d(u, x, x) is known too. */
 #ifndef RPINN_DATA_TRUTH_H
 #define RPINN_DATA_TRUTH_H
 
@@ -9,14 +10,25 @@
 
 typedef struct RpinnTruth {
   RpinnProblem *problem;
-  RpinnCsvTable *table;     /* NULL without a CSV */
-  double *columns;          /* [table rows][table columns], numbers */
-  RpinnPointSet cells;      /* of the table or of the declared grid; count 0: none */
-  RpinnExpression *entries; /* of problem->truth.entries; CSV columns are CHANNEL leaves */
+  size_t num_columns;  /* of the table, then what the truth draws and solves */
+  const char **names;  /* [num_columns] */
+  size_t row_length;   /* room in a row, at least num_columns */
+  double *columns;     /* [cells.count][row_length] */
+  RpinnPointSet cells; /* of the table or of the declared grid; count 0: none */
+  size_t num_entries;
+  RpinnExpression *entries; /* of problem->truth.entries; columns are CHANNEL leaves */
 } RpinnTruth;
 
-RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
+/* What the truth draws comes from the seed. It says nothing about data that come from a file: for a problem that
+ * reads all its data from one, a truth with a drawn field keeps its cells and has no entries and no columns. */
+RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem, uint64_t seed,
                                RpinnTruth *truth);
+/* The column of that name; -1 when there is none. */
+int rpinn_truth_column(const RpinnTruth *truth, const char *name);
+/* Is there a random field in it, and was it drawn? */
+bool rpinn_truth_is_drawn(const RpinnTruth *truth);
+/* The cells and their columns as a CSV table, each number so that it reads back exactly. */
+void rpinn_truth_write(const RpinnTruth *truth, RpinnText *csv);
 
 /* The truth of an expression of fields, as an expression of coordinates and columns. name is what the user
  * calls it: an entry of that name comes first. Returns false when it is not known. */

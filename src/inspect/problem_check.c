@@ -386,10 +386,10 @@ static bool is_known_name(const RpinnProblem *problem, const char *name) {
 static RpinnStatus warn_columns(RpinnContext *context, RpinnCheck *check) {
   const RpinnProblem *problem = check->posterior->problem;
   const RpinnTruth *truth = &check->posterior->data->truth;
-  size_t num_columns = truth->table ? truth->table->num_columns : 0;
+  size_t num_columns = truth->num_columns;
   bool *used = RPINN_ARENA_NEW(check->arena, bool, num_columns);
   if (!used) return rpinn_fail_memory(context);
-  for (size_t e = 0; num_columns && e < problem->truth.num_entries; e++) {
+  for (size_t e = 0; num_columns && e < truth->num_entries; e++) {
     uint8_t *reachable = rpinn_expression_reachable(problem->pool, truth->entries[e]);
     if (!reachable) return rpinn_fail_memory(context);
     for (size_t i = 0; i <= truth->entries[e]; i++)
@@ -399,8 +399,8 @@ static RpinnStatus warn_columns(RpinnContext *context, RpinnCheck *check) {
   }
   for (size_t k = 0; k < num_columns; k++) {
     char text[512];
-    if (used[k] || is_known_name(problem, truth->table->names[k])) continue;
-    snprintf(text, sizeof text, "column '%.60s' of the truth is used nowhere", truth->table->names[k]);
+    if (used[k] || is_known_name(problem, truth->names[k])) continue;
+    snprintf(text, sizeof text, "column '%.60s' of the truth is used nowhere", truth->names[k]);
     RPINN_TRY(warn(context, check, text));
   }
   return RPINN_OK;
@@ -432,6 +432,10 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
       RPINN_TRY(warn(context, check, text));
     }
   }
+  if (problem->truth.field.present && !rpinn_truth_is_drawn(&posterior->data->truth))
+    RPINN_TRY(
+        warn(context, check,
+             "the truth draws a random field, which says nothing about data from a file: it is left out"));
   RPINN_TRY(warn_unfitted(context, check));
   RPINN_TRY(warn_unused(context, check));
   RPINN_TRY(warn_columns(context, check));

@@ -94,3 +94,19 @@ RpinnStatus rpinn_part_file_finish(RpinnContext *context, const char *part, cons
   sync_folder(path);
   return RPINN_OK;
 }
+
+RpinnStatus rpinn_part_file_write(RpinnContext *context, const char *path, const RpinnText *text) {
+  char *part = text->failed ? NULL : rpinn_part_file_path(path);
+  if (!part) return rpinn_fail_memory(context);
+  RpinnStatus status = rpinn_part_file_create(context, part, text->length);
+  FILE *file = status == RPINN_OK ? fopen(part, "wb") : NULL;
+  if (status == RPINN_OK) {
+    bool good = file && fwrite(text->bytes, 1, text->length, file) == text->length;
+    good = file && fclose(file) == 0 && good;
+    if (!good) status = rpinn_fail_file(context, RPINN_ERROR_IO, "write", path);
+    if (good) status = rpinn_part_file_finish(context, part, path);
+    if (status != RPINN_OK) remove(part);
+  }
+  free(part);
+  return status;
+}

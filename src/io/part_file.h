@@ -4,6 +4,7 @@
 #define RPINN_IO_PART_FILE_H
 
 #include "context.h"
+#include "text.h"
 
 /* path.part; the caller frees it. NULL: no memory. */
 char *rpinn_part_file_path(const char *path);
@@ -14,5 +15,7 @@ RpinnStatus rpinn_part_file_create(RpinnContext *context, const char *part, size
 void rpinn_part_file_reserve(const char *part, size_t num_bytes);
 /* Sync the closed file, give back what was set aside, rename it to path, sync the folder. */
 RpinnStatus rpinn_part_file_finish(RpinnContext *context, const char *part, const char *path);
+/* A whole text, by way of its part. */
+RpinnStatus rpinn_part_file_write(RpinnContext *context, const char *path, const RpinnText *text);
 
 #endif

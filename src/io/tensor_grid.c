@@ -1,5 +1,6 @@
 #include "tensor_grid.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int compare_numbers(const void *a, const void *b) {
@@ -52,4 +53,15 @@ RpinnStatus rpinn_tensor_grid_find(RpinnContext *context, RpinnArena *arena, siz
   }
   *found = true;
   return RPINN_OK;
+}
+
+/* Coordinates may come from files with few digits. */
+bool rpinn_tensor_grid_is_even(const RpinnTensorGrid *grid, size_t axis, double *step) {
+  const double *places = grid->axes[axis];
+  size_t count = grid->counts[axis];
+  *step = count > 1 ? (places[count - 1] - places[0]) / (double)(count - 1) : 0;
+  for (size_t i = 1; i < count; i++)
+    if (fabs(places[i] - (places[0] + (double)i * *step)) > RPINN_DOMAIN_TOLERANCE * *step * (double)count)
+      return false;
+  return true;
 }

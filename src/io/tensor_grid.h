@@ -15,5 +15,7 @@ typedef struct RpinnTensorGrid {
 /* *found is false when some place has no point or two; coordinates are compared exactly. */
 RpinnStatus rpinn_tensor_grid_find(RpinnContext *context, RpinnArena *arena, size_t num_coordinates,
                                    const RpinnPointSet *points, RpinnTensorGrid *grid, bool *found);
+/* Are the places of an axis a step apart, to the digits of a file? *step is 0 for a single place. */
+bool rpinn_tensor_grid_is_even(const RpinnTensorGrid *grid, size_t axis, double *step);
 
 #endif

@@ -30,12 +30,19 @@ static bool reads_data(const RpinnPosterior *posterior) {
   return reads;
 }
 
-static RpinnStatus save_truth(RpinnContext *context, const RpinnPosterior *posterior, const char *folder) {
+/* A copy of the table, or the cells with what was drawn and solved on them. */
+static RpinnStatus save_truth(RpinnContext *context, const RpinnPosterior *posterior,
+                              const RpinnProblemFiles *files, const char *folder) {
   RpinnText text = {0};
-  const char *path = rpinn_problem_path(posterior->problem, posterior->problem->truth.file);
-  if (!path) return rpinn_fail_memory(context);
-  RpinnStatus status = rpinn_file_read(context, path, RPINN_CSV_MAX_MEBIBYTES, &text);
-  if (status == RPINN_OK) status = write_file(context, folder, "truth.csv", &text);
+  RpinnStatus status = RPINN_OK;
+  if (files->truth_is_made) {
+    rpinn_truth_write(&posterior->data->truth, &text);
+  } else {
+    const char *path = rpinn_problem_path(posterior->problem, posterior->problem->truth.file);
+    if (!path) return rpinn_fail_memory(context);
+    status = rpinn_file_read(context, path, RPINN_CSV_MAX_MEBIBYTES, &text);
+  }
+  if (status == RPINN_OK) status = write_file(context, folder, files->truth, &text);
   rpinn_text_free(&text);
   return status;
 }
@@ -44,9 +51,11 @@ RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *po
   const RpinnProblem *problem = posterior->problem;
   RpinnProblemFiles files = {
       .data = reads_data(posterior) ? "data.csv" : NULL,
-      .truth = problem->truth.file ? "truth.csv" : NULL,
       .predict =
           problem->has_predict && problem->predict_at.sampling == RPINN_POINTS_CSV ? "predict.csv" : NULL};
+  /* With data from a file the next reader draws no field: it needs the one of these data as a table. */
+  files.truth_is_made = files.data && rpinn_truth_is_drawn(&posterior->data->truth);
+  files.truth = problem->truth.file || files.truth_is_made ? "truth.csv" : NULL;
   RpinnText text = {0};
   RpinnStatus status = RPINN_OK;
   if (files.data) {
@@ -59,7 +68,7 @@ RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *po
     status = write_file(context, folder, files.predict, &text);
     rpinn_text_free(&text);
   }
-  if (status == RPINN_OK && files.truth) status = save_truth(context, posterior, folder);
+  if (status == RPINN_OK && files.truth) status = save_truth(context, posterior, &files, folder);
   if (status == RPINN_OK) status = rpinn_problem_write(context, problem, &files, &text);
   if (status == RPINN_OK) status = write_file(context, folder, "run.yaml", &text);
   rpinn_text_free(&text);

@@ -99,14 +99,52 @@ typedef struct RpinnTerm {
   bool is_test;
 } RpinnTerm;
 
+/* A random field that the truth draws, and steady flow that it solves: columns of its own. */
+enum { RPINN_MADE_MAX_AXES = 2, RPINN_MADE_NUM_SIDES = 4 };
+
+typedef struct RpinnDrawnFieldSpec {
+  bool present;
+  RpinnPlace place;
+  const char *name;
+  size_t correlation;                 /* RpinnCorrelation of covariance.h */
+  double length[RPINN_MADE_MAX_AXES]; /* per coordinate */
+  double mean, variance;
+  bool has_seed; /* else the data's */
+  uint64_t seed;
+} RpinnDrawnFieldSpec;
+
+typedef struct RpinnSolvedFlowSpec {
+  bool present;
+  RpinnPlace place;
+  const char *name;                  /* of the head */
+  RpinnNamedExpression conductivity; /* of columns, coordinates and constants; parsed with the columns */
+  bool has_source;
+  RpinnNamedExpression source; /* likewise */
+  struct {
+    bool present, fixes_head;
+    RpinnNamedExpression value;  /* of coordinates and constants */
+  } sides[RPINN_MADE_NUM_SIDES]; /* in the order of RpinnFlowSide of finite_volume.h */
+  size_t num_wells;
+  struct RpinnWellSpec {
+    double x[RPINN_MADE_MAX_AXES];
+    double rate;
+  } * wells;
+} RpinnSolvedFlowSpec;
+
 typedef struct RpinnTruthSpec {
   bool present;
   RpinnPlace place;
   const char *file;                    /* CSV, or NULL */
   bool has_cells;                      /* a grid of cells is declared */
   size_t cells[RPINN_MAX_COORDINATES]; /* per axis */
+  RpinnDrawnFieldSpec field;
+  RpinnSolvedFlowSpec flow;
   size_t num_entries;
-  RpinnNamedExpression *entries; /* by field, quantity or unknown; parsed with the CSV's columns in scope */
+  RpinnNamedExpression *entries; /* by field, quantity or unknown; parsed with the columns in scope */
+
+  /* What field and flow came to, kept for the next data set of the same seed; by src/data/truth.c. */
+  uint64_t made_seed;
+  double *made[2]; /* [cells] each, or NULL */
 } RpinnTruthSpec;
 
 typedef struct RpinnPreset {
@@ -187,6 +225,7 @@ const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
  * they are), so that a copy of the data beside the text makes it complete. */
 typedef struct RpinnProblemFiles {
   const char *data, *truth, *predict;
+  bool truth_is_made; /* the file of the truth holds what field and flow of the truth came to */
 } RpinnProblemFiles;
 RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
                                 const RpinnProblemFiles *files, RpinnText *text);

@@ -32,6 +32,28 @@ static RpinnStatus read_data_file(RpinnReader *reader, const RpinnYaml *node,
   return RPINN_OK;
 }
 
+/* The section truth, or what was given from outside in its place. File names of the latter are relative to the
+ * current folder, as on any command line. */
+static RpinnStatus read_truth(RpinnReader *reader, const RpinnYaml *node,
+                              const RpinnProblemOptions *options) {
+  RpinnProblem *problem = reader->problem;
+  RpinnYaml *given;
+  char folder[4096];
+  if (!options || !options->truth) return rpinn_section_truth(reader, node);
+  RPINN_TRY(rpinn_yaml_parse(reader->context, problem->arena, "--truth", options->truth,
+                             strlen(options->truth), &given));
+  RPINN_TRY(rpinn_section_truth(reader, given));
+  if (!problem->truth.file || problem->truth.file[0] == '/' || !problem->folder[0]) return RPINN_OK;
+  if (!getcwd(folder, sizeof folder))
+    return rpinn_fail_file(reader->context, RPINN_ERROR_IO, "find", "the current folder");
+  size_t size = strlen(folder) + strlen(problem->truth.file) + 2;
+  char *path = rpinn_arena_allocate(problem->arena, size, 1);
+  if (!path) return rpinn_fail_memory(reader->context);
+  snprintf(path, size, "%s/%s", folder, problem->truth.file);
+  problem->truth.file = path;
+  return RPINN_OK;
+}
+
 static void collect_names(RpinnProblem *problem, const char **coordinates, const char **fields,
                           const char **unknowns) {
   for (size_t i = 0; i < problem->num_coordinates; i++) coordinates[i] = problem->coordinates[i].name;
@@ -68,7 +90,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   if (!coordinate_names || !field_names || !unknown_names) return rpinn_fail_memory(reader->context);
   collect_names(problem, coordinate_names, field_names, unknown_names);
   RPINN_TRY(read_data_file(reader, rpinn_yaml_get(root, "data"), options));
-  RPINN_TRY(rpinn_section_truth(reader, rpinn_yaml_get(root, "truth")));
+  RPINN_TRY(read_truth(reader, rpinn_yaml_get(root, "truth"), options));
   RPINN_TRY(rpinn_section_terms(reader, terms));
   RPINN_TRY(rpinn_section_prior(reader, rpinn_yaml_get(root, "prior")));
   return rpinn_section_predict(reader, rpinn_yaml_get(root, "predict"));

@@ -53,6 +53,7 @@ static RpinnStatus read_truth_cells(RpinnReader *reader, const RpinnYaml *node) 
 RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node) {
   RpinnProblem *problem = reader->problem;
   RpinnTruthSpec *truth = &problem->truth;
+  const RpinnYaml *field = NULL, *flow = NULL; /* read when the cells are known */
   if (!node) return RPINN_OK;
   *truth = (RpinnTruthSpec){.present = true, .place = node->place};
   if (node->kind == RPINN_YAML_SCALAR)
@@ -66,13 +67,18 @@ RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node) {
       RPINN_TRY(rpinn_reader_text(reader, value, "the file of the truth", &truth->file));
     } else if (!is_result(problem, key->text) && !strcmp(key->text, "cells")) {
       RPINN_TRY(read_truth_cells(reader, value));
+    } else if (!is_result(problem, key->text) && !strcmp(key->text, "field")) {
+      field = value;
+    } else if (!is_result(problem, key->text) && !strcmp(key->text, "solve")) {
+      flow = value;
     } else {
       RPINN_TRY(check_result_name(reader, key->place, key->text));
       RPINN_TRY(rpinn_reader_named(reader, key, value, &truth->entries[truth->num_entries]));
       truth->num_entries++;
     }
   }
-  return RPINN_OK;
+  if (field) RPINN_TRY(rpinn_section_drawn_field(reader, field));
+  return flow ? rpinn_section_solved_flow(reader, flow) : RPINN_OK;
 }
 
 /* ---- terms ---- */

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "covariance.h"
+#include "finite_volume.h"
+
 /* Could YAML read this as anything but the same plain text, in braces or out of them? */
 static bool is_plain(const char *value) {
   size_t length = strlen(value);
@@ -174,11 +177,54 @@ static void write_points(const RpinnProblem *problem, const RpinnPointSpec *spec
   }
 }
 
+static void write_drawn_field(const RpinnProblem *problem, RpinnText *out) {
+  const RpinnDrawnFieldSpec *field = &problem->truth.field;
+  if (!field->present) return;
+  rpinn_text_append(out, "  field: {name: %s, covariance: %s, length: [", field->name,
+                    rpinn_correlation_names[field->correlation]);
+  for (size_t i = 0; i < problem->num_coordinates; i++) {
+    if (i) rpinn_text_append(out, ", ");
+    write_number(out, field->length[i]);
+  }
+  rpinn_text_append(out, "], mean: ");
+  write_number(out, field->mean);
+  rpinn_text_append(out, ", variance: ");
+  write_number(out, field->variance);
+  if (field->has_seed) rpinn_text_append(out, ", seed: %llu", (unsigned long long)field->seed);
+  rpinn_text_append(out, "}\n");
+}
+
+static void write_solved_flow(const RpinnProblem *problem, RpinnText *out) {
+  const RpinnSolvedFlowSpec *flow = &problem->truth.flow;
+  if (!flow->present) return;
+  rpinn_text_append(out, "  solve: {name: %s", flow->name);
+  write_pair(out, "conductivity", flow->conductivity.text);
+  if (flow->has_source) write_pair(out, "source", flow->source.text);
+  for (size_t side = 0; side < RPINN_MADE_NUM_SIDES; side++) {
+    if (!flow->sides[side].present) continue;
+    rpinn_text_append(out, ", %s: {%s: ", rpinn_flow_side_names[side],
+                      flow->sides[side].fixes_head ? "head" : "flux");
+    write_text(out, flow->sides[side].value.text);
+    rpinn_text_append(out, "}");
+  }
+  for (size_t w = 0; w < flow->num_wells; w++) {
+    rpinn_text_append(out, w ? ", {at: [" : ", wells: [{at: [");
+    for (size_t i = 0; i < problem->num_coordinates; i++) {
+      if (i) rpinn_text_append(out, ", ");
+      write_number(out, flow->wells[w].x[i]);
+    }
+    rpinn_text_append(out, "], rate: ");
+    write_number(out, flow->wells[w].rate);
+    rpinn_text_append(out, "}");
+  }
+  rpinn_text_append(out, flow->num_wells ? "]}\n" : "}\n");
+}
+
 static void write_truth(const RpinnProblem *problem, const RpinnProblemFiles *files, RpinnText *out) {
   const RpinnTruthSpec *truth = &problem->truth;
   if (!truth->present) return;
   rpinn_text_append(out, "truth:\n");
-  if (truth->file) {
+  if (truth->file || files->truth_is_made) {
     rpinn_text_append(out, "  csv: ");
     write_text(out, files->truth ? files->truth : truth->file);
     rpinn_text_append(out, "\n");
@@ -187,6 +233,10 @@ static void write_truth(const RpinnProblem *problem, const RpinnProblemFiles *fi
     rpinn_text_append(out, "  cells: ");
     write_counts(problem, truth->cells, out);
     rpinn_text_append(out, "\n");
+  }
+  if (!files->truth_is_made) {
+    write_drawn_field(problem, out);
+    write_solved_flow(problem, out);
   }
   for (size_t i = 0; i < truth->num_entries; i++) {
     rpinn_text_append(out, "  %s: ", truth->entries[i].name);

@@ -1,0 +1,188 @@
+/* rpinn_reference_field: a draw, a draw given measurements, or what kriging says. */
+#include <math.h>
+#include <string.h>
+
+#include "csv_table.h"
+#include "kriging.h"
+#include "reference_state.h"
+
+typedef struct Measurements {
+  size_t count;
+  double *places; /* [count][num_axes] */
+  double *values, *nuggets;
+} Measurements;
+
+/* ---- what was asked for ---- */
+
+static RpinnStatus read_model(RpinnContext *context, const RpinnReferenceField *asked,
+                              RpinnFieldModel *model) {
+  *model = (RpinnFieldModel){.num_axes = asked->num_axes,
+                             .length = {asked->length[0], asked->length[1]},
+                             .mean = asked->mean,
+                             .variance = asked->variance};
+  if (asked->num_axes < 1 || asked->num_axes > RPINN_FIELD_MAX_AXES)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "a random field in %zu dimensions; expected one or two",
+                      asked->num_axes);
+  RPINN_TRY(rpinn_field_model_check(context, model));
+  const char *name = asked->covariance ? asked->covariance : "";
+  for (size_t k = 0; k < RPINN_NUM_CORRELATIONS; k++)
+    if (!strcmp(rpinn_correlation_names[k], name)) {
+      model->correlation = (RpinnCorrelation)k;
+      return RPINN_OK;
+    }
+  const char *near = rpinn_nearest_name(name, rpinn_correlation_names, RPINN_NUM_CORRELATIONS);
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "unknown covariance '%.60s'; expected squared_exponential, exponential, matern32 or "
+                    "matern52%s%s%s",
+                    name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static RpinnStatus make_grid(RpinnContext *context, const RpinnReferenceField *asked,
+                             RpinnReference *reference) {
+  RPINN_TRY(rpinn_reference_name_axes(context, reference, asked->num_axes, asked->coordinates));
+  reference->counts[1] = 1;
+  reference->num_cells = 1;
+  for (size_t i = 0; i < asked->num_axes; i++) {
+    size_t count = asked->cells[i];
+    if (count < 1 || count > RPINN_FIELD_MAX_PLACES)
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "%zu cells along %s; expected 1 to %d", count,
+                        reference->names[i], RPINN_FIELD_MAX_PLACES);
+    if (!(asked->low[i] < asked->high[i]) || !isfinite(asked->high[i] - asked->low[i]))
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "%s goes from %.10g to %.10g; expected low < high",
+                        reference->names[i], asked->low[i], asked->high[i]);
+    reference->counts[i] = count;
+    reference->num_cells *= count;
+    reference->low[i] = asked->low[i];
+    reference->high[i] = asked->high[i];
+    reference->centres[i] = RPINN_ARENA_NEW(reference->arena, double, count);
+    if (!reference->centres[i]) return rpinn_fail_memory(context);
+    rpinn_cell_centres(asked->low[i], asked->high[i], count, reference->centres[i]);
+  }
+  return RPINN_OK;
+}
+
+/* ---- measurements ---- */
+
+static RpinnStatus check_columns(RpinnContext *context, const RpinnReference *reference,
+                                 const RpinnCsvTable *table) {
+  const char *known[4] = {reference->names[0]};
+  size_t count = 1;
+  if (reference->num_axes > 1) known[count++] = reference->names[1];
+  known[count++] = "value";
+  known[count++] = "std";
+  for (size_t k = 0; k < table->num_columns; k++) {
+    bool found = false;
+    for (size_t i = 0; i < count; i++) found |= !strcmp(known[i], table->names[k]);
+    if (found) continue;
+    const char *near = rpinn_nearest_name(table->names[k], known, count);
+    return rpinn_fail_at(context, rpinn_csv_name_place(table, k),
+                         "unknown column '%.60s'; expected the coordinates, value and std%s%s%s",
+                         table->names[k], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  }
+  for (size_t i = 0; i + 1 < count; i++) /* std may be left out */
+    if (rpinn_csv_column(table, known[i]) < 0)
+      return rpinn_fail_at(context, table->header,
+                           "no column '%s'; expected the coordinates, value and, if known, std", known[i]);
+  return RPINN_OK;
+}
+
+static RpinnStatus read_measurements(RpinnContext *context, RpinnReference *reference, const char *path,
+                                     Measurements *measured) {
+  RpinnCsvTable *table;
+  RPINN_TRY(rpinn_csv_read_file(context, reference->arena, path, &table));
+  RPINN_TRY(check_columns(context, reference, table));
+  size_t count = table->num_rows, num_axes = reference->num_axes;
+  int value = rpinn_csv_column(table, "value"), std = rpinn_csv_column(table, "std");
+  *measured = (Measurements){.count = count,
+                             .places = RPINN_ARENA_NEW(reference->arena, double, count *num_axes),
+                             .values = RPINN_ARENA_NEW(reference->arena, double, count),
+                             .nuggets = RPINN_ARENA_NEW(reference->arena, double, count)};
+  if (!measured->places || !measured->values || !measured->nuggets) return rpinn_fail_memory(context);
+  for (size_t row = 0; row < count; row++) {
+    for (size_t i = 0; i < num_axes; i++)
+      RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)rpinn_csv_column(table, reference->names[i]),
+                                 &measured->places[row * num_axes + i]));
+    RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)value, &measured->values[row]));
+    if (std < 0) continue;
+    RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)std, &measured->nuggets[row]));
+    if (measured->nuggets[row] < 0)
+      return rpinn_fail_at(context, rpinn_csv_place(table, row, (size_t)std),
+                           "std is %.10g; expected a standard deviation of 0 or more",
+                           measured->nuggets[row]);
+    measured->nuggets[row] *= measured->nuggets[row];
+  }
+  return RPINN_OK;
+}
+
+/* ---- values ---- */
+
+static RpinnStatus draw(RpinnContext *context, const RpinnFieldModel *model, const RpinnReference *reference,
+                        RpinnStream *stream, double *values) {
+  RpinnRandomField *field;
+  RPINN_TRY(rpinn_random_field_create(context, model, reference->counts,
+                                      (const double *const *)reference->centres, &field));
+  rpinn_random_field_draw(field, stream, values);
+  rpinn_random_field_destroy(field);
+  return RPINN_OK;
+}
+
+static RpinnStatus krige(RpinnContext *context, const RpinnKriging *kriging, RpinnReference *reference,
+                         double *mean) {
+  double *std,
+      *points = RPINN_ARENA_NEW(reference->arena, double, reference->num_cells * reference->num_axes);
+  if (!points) return rpinn_fail_memory(context);
+  RPINN_TRY(rpinn_reference_add_column(context, reference, "y_std", &std));
+  for (size_t c = 0; c < reference->num_cells; c++) {
+    points[c * reference->num_axes] = reference->centres[0][c % reference->counts[0]];
+    if (reference->num_axes > 1) points[2 * c + 1] = reference->centres[1][c / reference->counts[0]];
+  }
+  RPINN_TRY(rpinn_kriging_predict(context, kriging, reference->num_cells, points, mean, std));
+  for (size_t c = 0; c < reference->num_cells; c++) std[c] = sqrt(std[c]);
+  return RPINN_OK;
+}
+
+static RpinnStatus make_conditional(RpinnContext *context, const RpinnReferenceField *asked,
+                                    const RpinnFieldModel *model, RpinnReference *reference,
+                                    RpinnStream *stream, double *y) {
+  Measurements measured;
+  RpinnKriging *kriging;
+  RPINN_TRY(read_measurements(context, reference, asked->condition_file, &measured));
+  RPINN_TRY(rpinn_kriging_create(context, model, measured.count, measured.places, measured.values,
+                                 measured.nuggets, &kriging));
+  RpinnStatus status = asked->kriging
+                           ? krige(context, kriging, reference, y)
+                           : rpinn_kriging_simulate(context, kriging, reference->counts,
+                                                    (const double *const *)reference->centres, stream, y);
+  rpinn_kriging_destroy(kriging);
+  return status;
+}
+
+static RpinnStatus fill(RpinnContext *context, const RpinnReferenceField *asked, RpinnReference *reference) {
+  RpinnFieldModel model;
+  double *y, *k;
+  RPINN_TRY(read_model(context, asked, &model));
+  RPINN_TRY(make_grid(context, asked, reference));
+  if (asked->kriging && !asked->condition_file)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "kriging without measurements; expected a file of them");
+  RPINN_TRY(rpinn_reference_add_column(context, reference, "y", &y));
+  RpinnStream stream = rpinn_stream(asked->seed, RPINN_PURPOSE_RANDOM_FIELD, 0, 0);
+  RPINN_TRY(asked->condition_file ? make_conditional(context, asked, &model, reference, &stream, y)
+                                  : draw(context, &model, reference, &stream, y));
+  reference->title = asked->kriging          ? "mean and deviation of a random field given measurements"
+                     : asked->condition_file ? "a random field given measurements, k = exp(y)"
+                                             : "a random field, k = exp(y)";
+  if (asked->kriging) return RPINN_OK;
+  RPINN_TRY(rpinn_reference_add_column(context, reference, "k", &k));
+  for (size_t c = 0; c < reference->num_cells; c++) k[c] = exp(y[c]);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_reference_field(RpinnContext *context, const RpinnReferenceField *field,
+                                  RpinnReference **reference) {
+  RPINN_TRY(rpinn_reference_create(context, reference));
+  RpinnStatus status = fill(context, field, *reference);
+  if (status == RPINN_OK) return RPINN_OK;
+  rpinn_reference_destroy(*reference);
+  *reference = NULL;
+  return status;
+}
