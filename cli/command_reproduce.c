@@ -11,6 +11,18 @@ static void show_run(void *user, const char *run) {
   fprintf(stderr, "%s%s\n", line->terminal ? "\r\033[K" : "", run);
 }
 
+static void show_estimate(void *user, size_t num_runs, double seconds) {
+  (void)user;
+  fprintf(stderr, "%zu run%s to make, about %.*f %s at most\n", num_runs, num_runs == 1 ? "" : "s",
+          seconds < 120 ? 0 : 1,
+          seconds < 120    ? seconds
+          : seconds < 7200 ? seconds / 60
+                           : seconds / 3600,
+          seconds < 120    ? "s"
+          : seconds < 7200 ? "min"
+                           : "h");
+}
+
 static int print_results(const RpinnReproduction *reproduction, const Options *options, const char *folder) {
   if (rpinn_reproduction_interrupted(reproduction)) {
     fprintf(stderr, "rpinn: interrupted; what is done is saved in %s, and the same command goes on\n",
@@ -38,6 +50,7 @@ static int run_reproduce(const Options *options) {
   RpinnReproduceOptions reproduce = {.name = options->problem,
                                      .scale = options->scale,
                                      .methods = options->methods,
+                                     .members = options->members,
                                      .data_folder = options->data_folder      ? options->data_folder
                                                     : reference && *reference ? data
                                                                               : NULL,
@@ -45,6 +58,7 @@ static int run_reproduce(const Options *options) {
                                      .interrupted = stop_is_requested,
                                      .progress = options->quiet ? NULL : show_progress,
                                      .begins = options->quiet ? NULL : show_run,
+                                     .estimate = options->quiet ? NULL : show_estimate,
                                      .user = &line};
   RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
@@ -60,8 +74,10 @@ const Command command_reproduce = {
     .arguments = "TABLE",
     .summary = "Make the runs of a table of the paper and set their figures beside the published ones",
     .details =
-        "TABLE is table1 (linear Poisson equation) or table2 (non-linear). The runs are directories in "
-        "--out; what is\n"
-        "finished there is not made again. Writes reproduce.md, reproduce.csv and reproduce.json.\n",
+        "TABLE is table1 (linear Poisson equation), table2 (non-linear), table3 (chains of NUTS on it) or "
+        "table4 "
+        "(Darcy).\n"
+        "The runs are directories in --out; what is finished there is not made again. Writes reproduce.md,\n"
+        "reproduce.csv and reproduce.json.\n",
     .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON,
     .run = run_reproduce};

@@ -15,14 +15,19 @@ RPINN_API char *rpinn_compare(RpinnContext *context, size_t num_runs, const char
 
 /* Which part of the paper, how, and where to. NULL means the default. */
 typedef struct RpinnReproduceOptions {
-  const char *name;    /* "table1" or "table2" */
-  const char *scale;   /* "paper": the published settings; "quick" (default): a minute's worth, not judged */
-  const char *methods; /* "rpinn,ensemble" (default) or one of them */
+  const char *name;    /* "table1" … "table4", "fig-darcy-y", "fig-darcy-h" or "fig-reference" */
+  const char *scale;   /* "paper": the published settings; "medium": shortened, an hour or two, still judged;
+                          "quick" (default): a minute's worth, not judged */
+  const char *methods; /* of "rpinn,ensemble,nuts,svgd"; default: all that the table has */
+  const char *members; /* another number of members, of particles, or of draws per chain, for every run */
   const char *data_folder;         /* with the published data sets; NULL: synthetic data, not judged */
   const char *folder;              /* for the runs and the tables; finished runs in it are not repeated */
   bool (*interrupted)(void *user); /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way; may be NULL */
   void (*begins)(void *user, const char *run);                 /* a run that is about to begin; may be NULL */
+  /* Before the first run, at scales above quick: how many runs are to be made and about how long they take, at
+   * most; may be NULL. */
+  void (*estimate)(void *user, size_t num_runs, double seconds);
   void *user;
 } RpinnReproduceOptions;
 
