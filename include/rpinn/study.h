@@ -34,8 +34,8 @@ typedef struct RpinnReproduceOptions {
 typedef struct RpinnReproduction RpinnReproduction;
 
 /* Make the runs of a table of the paper, compare their figures with the published ones and with those of an
- * independent re-run, and write reproduce.md, reproduce.csv and reproduce.json. Figures that differ are an
- * outcome, not an error. An interruption returns RPINN_OK with the runs so far saved, and no tables. */
+ * independent re-run, and write reproduce.md, reproduce.csv and reproduce.json; of a figure: NAME.md, CSV files of
+ * its panels and NAME.gp, a script for gnuplot. Figures that differ are an outcome, not an error. An interruption returns RPINN_OK with the runs so far saved, and no tables. */
 RPINN_API RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
                                       RpinnReproduction **reproduction);
 RPINN_API void rpinn_reproduction_destroy(RpinnReproduction *reproduction);

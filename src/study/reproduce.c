@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reproduce_state.h"
+#include "reproduce_figures.h"
 #include "run_folder.h"
 
 /* What can be asked for, and whose runs it needs. */
@@ -81,6 +81,11 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
       (options->data_folder && strlen(options->data_folder) > RPINN_PATH_SIZE / 2))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "a folder has more than %d characters",
                       RPINN_PATH_SIZE / 2);
+  reproduction->is_figure = which >= FIRST_FIGURE;
+  if (reproduction->is_figure && options->methods)
+    return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
+                         "found '%.60s' beside %s; expected none: the figures show rpinn", options->methods,
+                         reproduction->name);
   RPINN_TRY(
       read_methods(context, reproduction, options->methods ? options->methods : "rpinn,ensemble,nuts,svgd"));
   return rpinn_published_parse(context, reproduction->arena, reproduction->table,
@@ -94,7 +99,9 @@ static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproducti
   const RpinnReproduceOptions *options = reproduction->options;
   double total = 0;
   size_t count = 0;
-  if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK) return RPINN_OK;
+  if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK ||
+      (reproduction->is_figure && !rpinn_figure_needs_run(reproduction)))
+    return RPINN_OK;
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     double seconds = 0;
     if (!reproduction->runs[r].reason)
@@ -104,6 +111,15 @@ static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproducti
   }
   if (count) options->estimate(options->user, count, total);
   return RPINN_OK;
+}
+
+/* Figures show rPINN alone, and the reference is the same for every noise. */
+static void choose_runs(RpinnReproduction *reproduction) {
+  for (size_t r = 0; r < reproduction->num_runs && reproduction->is_figure; r++) {
+    RpinnReproducedRun *run = &reproduction->runs[r];
+    if (run->method != RPINN_PAPER_RPINN || (r && !rpinn_figure_needs_run(reproduction)))
+      run->reason = "not in the figure";
+  }
 }
 
 static RpinnStatus write_files(RpinnContext *context, RpinnReproduction *reproduction) {
@@ -118,12 +134,15 @@ static RpinnStatus reproduce(RpinnContext *context, RpinnReproduction *reproduct
   RPINN_TRY(read_options(context, reproduction));
   RPINN_TRY(rpinn_reproduction_plan(context, reproduction));
   RPINN_TRY(check_methods(context, reproduction));
+  choose_runs(reproduction);
+  RPINN_TRY(rpinn_make_folders(context, reproduction->options->folder));
   RPINN_TRY(estimate(context, reproduction));
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     if (reproduction->runs[r].reason) continue;
     RPINN_TRY(rpinn_reproduction_make_run(context, reproduction, &reproduction->runs[r]));
     if (reproduction->interrupted) return RPINN_OK;
   }
+  if (reproduction->is_figure) return rpinn_figure_finish(context, reproduction);
   rpinn_reproduction_write_text(reproduction, &reproduction->text);
   rpinn_reproduction_write_csv(reproduction, &reproduction->csv);
   rpinn_reproduction_write_json(reproduction, &reproduction->json);

@@ -10,7 +10,7 @@
 
 #include "bootstrap.h"
 #include "finished_run.h"
-#include "reproduce_state.h"
+#include "reproduce_figures.h"
 #include "run_state.h"
 
 enum { KEPT_BYTES = 128 << 20 };
@@ -184,17 +184,21 @@ static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
   return rpinn_kept_draws_add(run->kept, run->num_draws++, run->values);
 }
 
-/* The draws of the store, which must have been made with these very settings and data. */
-static RpinnStatus gather_draws(PaperRun *run) {
+/* The store, which must have been made with these very settings and data. */
+static RpinnStatus open_store(PaperRun *run) {
   RpinnText identity = {0};
   char path[RPINN_PATH_SIZE];
   snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
   RPINN_TRY(rpinn_posterior_create(run->context, run->problem, true, &run->posterior));
-  RPINN_TRY(rpinn_draw_outputs_plan(run->context, run->posterior, &run->outputs));
   RpinnStatus status = rpinn_run_identity(run->context, run->posterior, &identity);
   if (status == RPINN_OK) status = rpinn_member_store_open(run->context, path, identity.bytes, &run->store);
   rpinn_text_free(&identity);
-  RPINN_TRY(status);
+  return status;
+}
+
+static RpinnStatus gather_draws(PaperRun *run) {
+  RPINN_TRY(open_store(run));
+  RPINN_TRY(rpinn_draw_outputs_plan(run->context, run->posterior, &run->outputs));
   RPINN_TRY(rpinn_problem_stored_plan(run->context, run->problem, run->store, &run->plan));
   size_t count = run->outputs.num_values, num_draws = (size_t)(run->plan.num_chains * run->plan.num_draws);
   run->values = RPINN_ARENA_NEW(run->posterior->arena, double, count);
@@ -216,14 +220,11 @@ static void fill_run(PaperRun *run) {
       has_chains ? (double)NAN : run->problem->settings.values[RPINN_SETTING_ITERATIONS].number;
 }
 
-/* How much wider the errors of the kept draws are than those of all draws, were they independent. */
-static double error_factor(const PaperRun *run, const char *quantity) {
-  double num_draws = (double)run->num_draws, kept = (double)rpinn_kept_draws_count(run->kept);
-  if (!run->plan.has_chains) return sqrt(kept / num_draws);
+/* Worth of the draws of a quantity; NaN without chains, whose draws are independent. */
+static double effective_size(const PaperRun *run, const char *quantity) {
   const RpinnJsonValue *quantities =
       rpinn_json_find(rpinn_json_find(run->finished.summary, "chains"), "quantities");
-  double effective = rpinn_summary_number(rpinn_json_find(quantities, quantity), "min_ess_bulk");
-  return sqrt(kept / num_draws) * sqrt(effective < num_draws ? num_draws / effective : 1);
+  return rpinn_summary_number(rpinn_json_find(quantities, quantity), "min_ess_bulk");
 }
 
 static void fill_peak(const PaperRun *run, const char *quantity, RpinnReproducedRow *row) {
@@ -251,7 +252,8 @@ static RpinnStatus fill_row(PaperRun *run, RpinnReproducedRow *row) {
   if (rpinn_bootstrap_errors(run->kept, q * num_points, num_points, run->posterior->data->predicted_truth[q],
                              0, RPINN_BOOTSTRAP_RESAMPLES, row->errors) != RPINN_OK)
     return rpinn_fail_memory(run->context);
-  double factor = error_factor(run, quantity);
+  double factor = rpinn_bootstrap_factor((double)rpinn_kept_draws_count(run->kept), (double)run->num_draws,
+                                         effective_size(run, quantity));
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) row->errors[k] *= factor;
   fill_peak(run, quantity, row);
   rpinn_reproduction_judge(run->reproduction, row);
@@ -325,10 +327,24 @@ static RpinnStatus perform(PaperRun *run) {
   return fill_figures(run);
 }
 
+static RpinnStatus perform_figure(PaperRun *run) {
+  RPINN_TRY(begin(run));
+  RPINN_TRY(describe_settings(run));
+  RPINN_TRY(describe_departures(run));
+  if (rpinn_figure_needs_run(run->reproduction)) {
+    RPINN_TRY(make_directory(run));
+    if (run->reproduction->interrupted) return RPINN_OK;
+    RPINN_TRY(open_store(run));
+  } else {
+    RPINN_TRY(rpinn_posterior_create(run->context, run->problem, true, &run->posterior));
+  }
+  return rpinn_figure_write_data(run->context, run->reproduction, run->run, run->folder, run->posterior);
+}
+
 RpinnStatus rpinn_reproduction_make_run(RpinnContext *context, RpinnReproduction *reproduction,
                                         RpinnReproducedRun *made) {
   PaperRun run = {.context = context, .reproduction = reproduction, .run = made};
-  return end(&run, perform(&run));
+  return end(&run, reproduction->is_figure ? perform_figure(&run) : perform(&run));
 }
 
 RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,

@@ -70,7 +70,7 @@ struct RpinnReproduction {
   const char *name;  /* what is asked for */
   const char *table; /* whose runs it needs */
   RpinnPaperScale scale;
-  bool has_data, interrupted;
+  bool is_figure, has_data, interrupted;
   bool methods[RPINN_NUM_PAPER_METHODS]; /* asked for */
   RpinnPublishedTable published;
   size_t num_runs, num_rows, num_chain_tables;
@@ -85,7 +85,7 @@ RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *re
 /* Seconds that the run would still take, about; 0 when it is finished. */
 RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
                                             RpinnReproducedRun *run, double *seconds);
-/* Make a run, or find it finished, and fill its rows. */
+/* Make a run, or find it finished, and fill its rows, or write its panels. */
 RpinnStatus rpinn_reproduction_make_run(RpinnContext *context, RpinnReproduction *reproduction,
                                         RpinnReproducedRun *run);
 /* Tolerances and verdicts of a row whose figures, errors and members are there. */
