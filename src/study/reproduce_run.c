@@ -204,7 +204,12 @@ static RpinnStatus gather_draws(PaperRun *run) {
   run->values = RPINN_ARENA_NEW(run->posterior->arena, double, count);
   run->kept = rpinn_kept_draws_create(count, rpinn_keep_every(num_draws, count, KEPT_BYTES));
   if (!run->values || !run->kept) return rpinn_fail_memory(run->context);
-  return rpinn_draw_store_visit(run->context, run->store, &run->plan, false, keep_draw, run);
+  RPINN_TRY(rpinn_draw_store_visit(run->context, run->store, &run->plan, false, keep_draw, run));
+  double told = rpinn_summary_number(run->finished.summary, "samples");
+  if ((double)run->num_draws == told) return RPINN_OK;
+  return rpinn_fail(run->context, RPINN_ERROR_INPUT,
+                    "checkpoint.db has %zu draws, summary.json tells of %.0f: they do not belong together",
+                    run->num_draws, told);
 }
 
 /* ---- its figures ---- */
