@@ -47,8 +47,8 @@ bench-overhead: ## a whole run of 5000 members against its iterations alone; pea
 	@scripts/build.sh build
 	@python3 bench/overhead/overhead.py build/rpinn
 
-bench-peers: ## one Adam iteration against JAX, where JAX can be imported
-	@bench/peers/run.sh --output bench/results/peers.md
+bench-peers: ## Adam against JAX and NUTS against NumPyro, where they can be imported
+	@bench/peers/run.sh
 
 bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
 	@bench/optimizers/run.sh

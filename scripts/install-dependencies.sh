@@ -19,7 +19,7 @@ build | libyaml-dev        | module yaml-0.1           | reads problem files
 build | librandom123-dev   | header Random123/philox.h | counter-based random streams
 build | libopenblas-dev    | module openblas           | matrix products
 build | liblapacke-dev     | header lapacke.h          | matrix factorisations
-build | libarpack2-dev     | module arpack             | leading parts of spectra (optional)
+build | libarpack2-dev     | optional_module arpack    | leading parts of spectra (optional)
 build | libsqlite3-dev     | module sqlite3            | crash-safe checkpoints
 build | libnetcdf-dev      | module netcdf             | posterior files
 test  | clang              | tool clang                | second compiler of the checks
@@ -33,6 +33,7 @@ python | python3-venv      | python_venv               | packages of Python, apa
 tool() { command -v "$1" > /dev/null; }
 header() { echo "#include <$1>" | cc -E -x c - > /dev/null 2>&1; }
 module() { pkg-config --exists "$1" 2> /dev/null; }
+optional_module() { module "$1" || ! tool apt-get; } # never demanded where nobody can install it for the user
 clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
 python_venv() { "${RPINN_PYTHON:-python3}" -c 'import venv, ensurepip' > /dev/null 2>&1; }
 

@@ -23,12 +23,17 @@ environment() {
 }
 
 "$programs/test_posterior_file" "$samples"
+rm -rf "$samples/chains"
+"$1/rpinn" run poisson-linear --method nuts --chains 3 --warmup 60 --samples 80 --max-depth 6 --keep-warmup yes --quiet \
+  --out "$samples/chains"
 readers=(xarray netCDF4 h5netcdf h5py)
 environment arviz-0 'arviz<1' "${readers[@]}"
 build-python/arviz-0/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
+build-python/arviz-0/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
 if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
   environment arviz-1 'arviz>=1' "${readers[@]}"
   build-python/arviz-1/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
+  build-python/arviz-1/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
 else
   echo "python: skipped ArviZ 1, which needs Python 3.12; RPINN_PYTHON may name one"
 fi

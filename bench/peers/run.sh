@@ -1,24 +1,47 @@
 #!/usr/bin/env bash
-# One Adam iteration: rpinn against JAX on the CPU. Usage: bench/peers/run.sh [--install] [options of jax_adam.py]
+# rpinn against other libraries on the CPU. Usage: bench/peers/run.sh [--install] [PEER [options of PEER.py]]
 #
-# Uses the Python that has JAX: build-peers/venv, or python3. --install makes build-peers/venv and installs JAX there with
-# pip. Without JAX it says so and ends well: nothing here is required.
+#   jax_adam      one Adam iteration, against JAX
+#   numpyro_nuts  one leapfrog of NUTS, against NumPyro
+#
+# Without PEER both run and write their tables to bench/results. Uses the Python that has them: build-peers/venv, or
+# python3. --install makes build-peers/venv and installs both there with pip. What cannot be imported is skipped with a
+# message: nothing here is required.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build=build-peers
+build="build-peers"
 
 if [[ ${1:-} == --install ]]; then
   shift
   python3 -m venv "$build/venv"
-  "$build/venv/bin/pip" install --quiet jax
+  "$build/venv/bin/pip" install --quiet jax numpyro
 fi
 
 python=python3
 if [[ -x $build/venv/bin/python ]]; then python=$build/venv/bin/python; fi
-if ! "$python" -c 'import jax' 2> /dev/null; then
-  echo "bench/peers: skipped, $python cannot import jax ('$0 --install' puts it into $build/venv)"
-  exit 0
-fi
 
-scripts/build.sh "$build/rpinn" -DRPINN_BENCH_PROGRAMS=ON
-exec "$python" bench/peers/jax_adam.py --ours "$build/rpinn/bench_member" "$@"
+# race PEER MODULE OURS [options]
+race() {
+  local peer=$1 module=$2 ours=$3
+  shift 3
+  if ! "$python" -c "import $module" 2> /dev/null; then
+    echo "bench/peers: $peer skipped, $python cannot import $module ('$0 --install' puts it into $build/venv)"
+    return
+  fi
+  scripts/build.sh "$build/rpinn" -DRPINN_BENCH_PROGRAMS=ON
+  "$python" "bench/peers/$peer.py" --ours "$ours" "$@"
+}
+
+peer=${1:-both}
+case $peer in
+  both)
+    race jax_adam jax "$build/rpinn/bench_member" --output bench/results/peers.md
+    race numpyro_nuts numpyro "$build/rpinn" --output bench/results/peers_nuts.md
+    ;;
+  jax_adam) race jax_adam jax "$build/rpinn/bench_member" "${@:2}" ;;
+  numpyro_nuts) race numpyro_nuts numpyro "$build/rpinn" "${@:2}" ;;
+  *)
+    echo "bench/peers: '$peer', expected jax_adam or numpyro_nuts" >&2
+    exit 2
+    ;;
+esac

@@ -34,7 +34,8 @@ typedef struct RpinnNutsOptions {
   double max_energy_error;  /* a leapfrog that gains more energy than this diverges */
   double first_step;        /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
   double target_acceptance; /* of dual averaging, between 0 and 1 */
-  double step_adaptation;   /* share of the warmup over which the step size adapts, (0, 1]; then it stays */
+  double step_adaptation;   /* share of the warmup over which the step size adapts, (0, 1]; then it stays (a
+                               metric that is updated later still searches for its step) */
   double gamma, t0, kappa;  /* of dual averaging */
   size_t window_start, window_base, window_end; /* iterations of the phases of metric adaptation */
 } RpinnNutsOptions;
@@ -56,7 +57,8 @@ typedef struct RpinnNutsDraw {
   double step_size;        /* of this iteration */
   unsigned tree_depth;
   size_t num_steps; /* leapfrogs */
-  bool diverging, reached_max_depth;
+  bool diverging;
+  bool reached_max_depth; /* stopped by the depth, before it turned back */
 } RpinnNutsDraw;
 
 typedef struct RpinnNuts RpinnNuts;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "chain_diagnostics.h"
 #include "markup.h"
 #include "rpinn/report.h"
 #include "rpinn/version.h"
@@ -124,9 +125,17 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
   const RpinnPosterior *posterior = run->posteriors[0];
   char text[128];
   rpinn_text_append(page, "<dl class=\"facts\">\n");
-  write_number_fact(page, "Members", (double)rpinn_report_num_draws(run));
-  write_text_fact(page, "Optimiser", setting(run, RPINN_SETTING_OPTIMIZER));
-  write_text_fact(page, "Iterations, at most", setting(run, RPINN_SETTING_ITERATIONS));
+  if (run->plan.has_chains) {
+    write_number_fact(page, "Chains", (double)run->plan.num_chains);
+    write_number_fact(page, "Draws of each", (double)run->plan.num_draws);
+    write_text_fact(page, "Warmup", setting(run, RPINN_SETTING_WARMUP));
+    write_text_fact(page, "Metric", setting(run, RPINN_SETTING_METRIC));
+  } else {
+    write_number_fact(page, run->method == RPINN_METHOD_SVGD ? "Particles" : "Members",
+                      (double)rpinn_report_num_draws(run));
+    write_text_fact(page, "Optimiser", setting(run, RPINN_SETTING_OPTIMIZER));
+    write_text_fact(page, "Iterations, at most", setting(run, RPINN_SETTING_ITERATIONS));
+  }
   write_text_fact(page, "Start", setting(run, RPINN_SETTING_START));
   write_text_fact(page, "Likelihood", setting(run, RPINN_SETTING_LIKELIHOOD));
   open_fact(page, "Std of the prior");
@@ -154,7 +163,12 @@ static void write_head(const RpinnRun *run, RpinnText *page) {
           ("Randomised PINNs: every member minimises the loss with noise of its own on data, "
            "residuals and prior, and stands for a draw from the posterior."),
       [RPINN_METHOD_ENSEMBLE] =
-          "A deep ensemble: every member minimises the same loss from a start of its own."};
+          "A deep ensemble: every member minimises the same loss from a start of its own.",
+      [RPINN_METHOD_NUTS] =
+          "Hamiltonian Monte Carlo with the no-U-turn sampler: chains of draws from the posterior.",
+      [RPINN_METHOD_SVGD] =
+          ("Stein variational gradient descent: particles that climb the posterior and push each "
+           "other apart.")};
   rpinn_text_append(page, "<header>\n<h1>");
   rpinn_markup_text(page, run->problem->name);
   rpinn_text_append(page, " <span>");
@@ -190,12 +204,42 @@ static void warn_about_members(const RpinnRun *run, RpinnText *list) {
         (unsigned long long)(run->num_samples - results->num_members), (unsigned long long)run->num_samples);
 }
 
+static void warn_about_chains(const RpinnRun *run, RpinnText *list) {
+  const RpinnChainResults *chains = &run->results.chains;
+  RpinnWorstConvergence outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
+  uint64_t divergences = 0;
+  for (uint64_t c = 0; c < run->plan.num_chains; c++) divergences += chains->chains[c].divergences;
+  if (outputs.num_unmixed)
+    rpinn_text_append(
+        list,
+        "<li>The chains do not agree: R-hat is above 1.01 for %zu of %zu predicted numbers, up to %.3g. "
+        "Longer chains may help; chains in modes of their own will not mix.</li>\n",
+        outputs.num_unmixed, outputs.num_scalars, outputs.max_rhat);
+  if (outputs.min_ess_bulk < 100 * (double)run->plan.num_chains)
+    rpinn_text_append(list,
+                      "<li>The draws are worth few: the least effective sample size of a predicted number is "
+                      "%.0f.</li>\n",
+                      outputs.min_ess_bulk);
+  if (divergences)
+    rpinn_text_append(list,
+                      "<li>%llu trajectories diverged: the draws miss a part of the posterior. A higher "
+                      "<code>--target-acceptance</code> makes steps smaller.</li>\n",
+                      (unsigned long long)divergences);
+  if (run->out_of_time)
+    rpinn_text_append(list,
+                      "<li>The time limit ended the chains early; <code>--resume</code> goes on.</li>\n");
+}
+
 static void warn_about_spread(const RpinnRun *run, RpinnText *list) {
   uint64_t good = rpinn_report_num_draws(run);
   if (run->method == RPINN_METHOD_ENSEMBLE)
     rpinn_text_append(list,
                       "<li>The spread of an ensemble is that of its starts. It is not a posterior: the bands "
                       "and scores of uncertainty below have no such meaning.</li>\n");
+  if (run->method == RPINN_METHOD_SVGD)
+    rpinn_text_append(
+        list, "<li>The spread of the particles is that of the moment at which they were stopped: see how it "
+              "changes along the iterations below.</li>\n");
   if (good == 1)
     rpinn_text_append(list,
                       "<li>One member says nothing about uncertainty: there are no bands and no scores of "
@@ -240,7 +284,10 @@ static void warn_about_coverage(const RpinnRun *run, RpinnText *list) {
 
 static void write_warnings(const RpinnRun *run, RpinnText *page) {
   RpinnText list = {0};
-  warn_about_members(run, &list);
+  if (run->plan.has_chains)
+    warn_about_chains(run, &list);
+  else
+    warn_about_members(run, &list);
   warn_about_spread(run, &list);
   warn_about_noise(run, &list);
   warn_about_coverage(run, &list);
@@ -249,7 +296,9 @@ static void write_warnings(const RpinnRun *run, RpinnText *page) {
                       "<div class=\"warnings\" role=\"note\"><strong>Before you use these results</strong>\n"
                       "<ul>\n");
   else
-    rpinn_text_append(page, "<p class=\"fine\">No warnings: every member converged.</p>\n");
+    rpinn_text_append(page, "<p class=\"fine\">No warnings: %s.</p>\n",
+                      run->plan.has_chains ? "the chains agree in all they predict"
+                                           : "every member converged");
   rpinn_text_append_bytes(page, list.bytes, list.length);
   if (list.length) rpinn_text_append(page, "</ul></div>\n");
   page->failed = page->failed || list.failed;
@@ -419,7 +468,7 @@ static void write_stops(const RpinnRun *run, RpinnText *page) {
 }
 
 static RpinnStatus write_members(RpinnContext *context, const RpinnRun *run, RpinnText *page) {
-  size_t num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
+  size_t num_statistics = rpinn_kept_draws_num_values(run->results.statistics);
   double half = 0.5, *medians = calloc(num_statistics, sizeof *medians);
   if (!medians) return rpinn_fail_memory(context);
   RpinnStatus status = rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, medians);
@@ -498,7 +547,11 @@ RpinnStatus rpinn_report_page(RpinnContext *context, const RpinnRun *run, RpinnT
   rpinn_text_append(page, "</section>\n");
   write_unknowns(run, page);
   write_scores(run, page);
-  RPINN_TRY(write_members(context, run, page));
+  if (run->plan.has_chains)
+    RPINN_TRY(rpinn_report_chains(context, run, page));
+  else
+    RPINN_TRY(write_members(context, run, page));
+  RPINN_TRY(rpinn_report_particles(context, run, page));
   rpinn_text_append(page, "<section>\n<h2>Details</h2>\n");
   write_settings(run, page);
   RPINN_TRY(write_problem(context, run, page));

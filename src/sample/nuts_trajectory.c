@@ -52,7 +52,7 @@ bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, c
                                   .max_depth = max_depth,
                                   .max_energy_error = max_energy_error,
                                   /* three of a finished half on each level, of the trajectory and of the half
-                                     in the making, and the state before it all */
+                                     in the making, and one ahead with the one it replaces */
                                   .num_points = 3 * ((size_t)max_depth + 3)};
   trajectory->points = RPINN_ARENA_NEW(arena, RpinnPhasePoint, trajectory->num_points);
   trajectory->free_points = RPINN_ARENA_NEW(arena, RpinnPhasePoint *, trajectory->num_points);
@@ -73,6 +73,7 @@ bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, c
 
 void rpinn_trajectory_clear(RpinnTrajectory *trajectory) {
   trajectory->num_free = 0;
+  trajectory->ahead = NULL;
   for (size_t i = 0; i < trajectory->num_points; i++)
     if (&trajectory->points[i] != trajectory->current)
       trajectory->free_points[trajectory->num_free++] = &trajectory->points[i];
@@ -95,25 +96,57 @@ static RpinnStatus evaluate(const RpinnTrajectory *trajectory, RpinnPhasePoint *
   return trajectory->target.evaluate(trajectory->target.data, point->q, &point->log_density, point->gradient);
 }
 
-/* p += kick g, then sharp and energy. */
-static void finish_momentum(const RpinnTrajectory *trajectory, double kick, RpinnPhasePoint *point) {
-  const RpinnNutsMetric *metric = trajectory->metric;
-  double twice_kinetic;
-  if (metric->kind == RPINN_METRIC_DENSE) {
-    trajectory->vectors->kick(trajectory->length, kick, NULL, point->gradient, point->p, NULL);
-    rpinn_dense_times(metric->num_parameters, metric->num_parameters, metric->inverse, point->p,
-                      point->sharp);
-    twice_kinetic = trajectory->vectors->dot(trajectory->length, point->p, point->sharp);
-  } else {
-    twice_kinetic = trajectory->vectors->kick(trajectory->length, kick, metric->inverse, point->gradient,
-                                              point->p, point->sharp);
-  }
+static void set_energy(RpinnPhasePoint *point, double twice_kinetic) {
   double energy = 0.5 * twice_kinetic - point->log_density;
   point->energy = isfinite(energy) ? energy : HUGE_VAL;
 }
 
+/* M^-1 times a vector, for the dense metric. */
+static void sharpen(const RpinnNutsMetric *metric, const double *p, double *sharp) {
+  rpinn_dense_times(metric->num_parameters, metric->num_parameters, metric->inverse, p, sharp);
+}
+
+/* The second half of a leapfrog: p += step/2 g, then sharp and energy. */
+static void finish_leap(RpinnTrajectory *trajectory, double step, RpinnPhasePoint *point) {
+  const RpinnPhaseVectors *vectors = trajectory->vectors;
+  if (trajectory->metric->kind == RPINN_METRIC_DENSE) {
+    vectors->kick(trajectory->length, 0.5 * step, NULL, point->gradient, point->p, NULL);
+    sharpen(trajectory->metric, point->p, point->sharp);
+    set_energy(point, vectors->dot(trajectory->length, point->p, point->sharp));
+    return;
+  }
+  RpinnPhasePoint *ahead = take_point(trajectory, 0);
+  set_energy(point, vectors->kick_on(trajectory->length, 0.5 * step, step, trajectory->metric->inverse,
+                                     point->gradient, point->q, point->p, point->sharp, ahead->p, ahead->q));
+  trajectory->ahead = ahead;
+  trajectory->ahead_of = point;
+  trajectory->ahead_step = step;
+}
+
+/* The first half: p += step/2 g, q += step M^-1 p, into a new point. */
+static RpinnPhasePoint *begin_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step) {
+  const RpinnNutsMetric *metric = trajectory->metric;
+  bool is_dense = metric->kind == RPINN_METRIC_DENSE;
+  RpinnPhasePoint *point = trajectory->ahead;
+  trajectory->ahead = NULL;
+  if (point && trajectory->ahead_of == from && trajectory->ahead_step == step) return point;
+  if (!point) point = take_point(trajectory, 0); /* else one that leads elsewhere, to be overwritten */
+  trajectory->vectors->kick_drift(trajectory->length, 0.5 * step, is_dense ? 0 : step,
+                                  is_dense ? NULL : metric->inverse, from->p, from->gradient, from->q,
+                                  point->p, point->q);
+  if (is_dense) {
+    sharpen(metric, point->p, point->sharp);
+    rpinn_dense_add(metric->num_parameters, step, point->sharp, point->q);
+  }
+  return point;
+}
+
 void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
-  finish_momentum(trajectory, 0, point);
+  const RpinnNutsMetric *metric = trajectory->metric;
+  if (metric->kind == RPINN_METRIC_DENSE) sharpen(metric, point->p, point->sharp);
+  if (metric->kind == RPINN_METRIC_DIAGONAL)
+    for (size_t j = 0; j < metric->num_parameters; j++) point->sharp[j] = metric->inverse[j] * point->p[j];
+  set_energy(point, trajectory->vectors->dot(trajectory->length, point->p, point->sharp));
 }
 
 RpinnStatus rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta) {
@@ -129,19 +162,10 @@ void rpinn_trajectory_refresh(RpinnTrajectory *trajectory) {
 
 RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step,
                                   RpinnPhasePoint **to) {
-  const RpinnNutsMetric *metric = trajectory->metric;
-  size_t length = trajectory->length, N = metric->num_parameters;
-  RpinnPhasePoint *point = *to = take_point(trajectory, 0);
-  trajectory->vectors->kick_drift(length, 0.5 * step, metric->kind == RPINN_METRIC_DENSE ? 0 : step,
-                                  metric->kind == RPINN_METRIC_DENSE ? NULL : metric->inverse, from->p,
-                                  from->gradient, from->q, point->p, point->q);
-  if (metric->kind == RPINN_METRIC_DENSE) {
-    rpinn_dense_times(N, N, metric->inverse, point->p, point->sharp);
-    rpinn_dense_add(N, step, point->sharp, point->q);
-  }
-  RPINN_TRY(evaluate(trajectory, point));
+  *to = begin_leap(trajectory, from, step);
+  RPINN_TRY(evaluate(trajectory, *to));
   trajectory->num_leapfrogs++;
-  finish_momentum(trajectory, 0.5 * step, point);
+  finish_leap(trajectory, step, *to);
   return RPINN_OK;
 }
 

@@ -32,9 +32,14 @@ typedef struct RpinnTrajectory {
   RpinnPhasePoint *points, **free_points; /* [num_points]; those not in use are a stack */
   size_t num_points, num_free;
   RpinnPhasePoint *current; /* the state of the chain */
-  double *rho;              /* of the whole trajectory */
-  double **scratch;         /* [max_depth + 1] rho of the subtrees that are being built */
-  size_t num_leapfrogs;     /* ever made */
+  /* The point one half-kick and drift of ahead_step after ahead_of, made in the same pass over memory; NULL:
+   * none. */
+  RpinnPhasePoint *ahead;
+  const RpinnPhasePoint *ahead_of;
+  double ahead_step;
+  double *rho;          /* of the whole trajectory */
+  double **scratch;     /* [max_depth + 1] rho of the subtrees that are being built */
+  size_t num_leapfrogs; /* ever made */
   /* ---- the trajectory under way ---- */
   double step, first_energy, acceptance_sum, max_error;
   size_t num_steps;
@@ -59,7 +64,8 @@ RpinnStatus rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *th
 void rpinn_trajectory_refresh(RpinnTrajectory *trajectory);
 /* Recompute sharp and energy of a point from its momentum. */
 void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *point);
-/* *to = the point one leapfrog of `step` (backwards when negative) after from, taken from the pool. */
+/* *to = the point one leapfrog of `step` (backwards when negative) after from, taken from the pool. A next leap
+ * from there with the same step is cheaper. */
 RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step,
                                   RpinnPhasePoint **to);
 /* Give back all points but the current one. */

@@ -45,6 +45,26 @@ static double kick_momentum(size_t length, double kick, const double *inverse, c
   return ADD_UP(even);
 }
 
+static double kick_on(size_t length, double kick, double drift, const double *inverse, const double *g,
+                      const double *q, double *p, double *sharp, double *new_p, double *new_q) {
+  Lanes sums[2] = {{0}};
+  for (size_t i = 0; i < length; i += 2 * LANES)
+    for (size_t k = 0; k < 2; k++) { /* the two sums of kick_momentum */
+      size_t at = i + k * LANES;
+      Lanes push = kick * AT(g, at), full = AT(p, at) + push, full_sharp = full, half = full + push;
+      PUT(p, at) = full;
+      PUT(new_p, at) = half;
+      if (inverse) {
+        PUT(sharp, at) = full_sharp *= AT(inverse, at);
+        half *= AT(inverse, at);
+      }
+      sums[k] += full * full_sharp;
+      PUT(new_q, at) = AT(q, at) + drift * half;
+    }
+  sums[0] += sums[1];
+  return ADD_UP(sums[0]);
+}
+
 static double dot(size_t length, const double *a, const double *b) {
   Lanes even = {0}, odd = {0};
   for (size_t i = 0; i < length; i += 2 * LANES) {
@@ -87,4 +107,4 @@ static void join(size_t length, const RpinnPhaseHalves *halves, double *rho, dou
 }
 
 extern const RpinnPhaseVectors RPINN_PHASE_TABLE;
-const RpinnPhaseVectors RPINN_PHASE_TABLE = {kick_drift, kick_momentum, dot, join_pair, join};
+const RpinnPhaseVectors RPINN_PHASE_TABLE = {kick_drift, kick_momentum, kick_on, dot, join_pair, join};

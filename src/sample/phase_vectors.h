@@ -28,6 +28,9 @@ typedef struct RpinnPhaseVectors {
    * NULL (sharp is not used then). */
   double (*kick)(size_t length, double kick, const double *inverse, const double *g, double *p,
                  double *sharp);
+  /* kick, and in the same pass kick_drift from where it leads: new_p, new_q are those of the next leapfrog. */
+  double (*kick_on)(size_t length, double kick, double drift, const double *inverse, const double *g,
+                    const double *q, double *p, double *sharp, double *new_p, double *new_q);
   double (*dot)(size_t length, const double *a, const double *b);
   /* Two neighbours: rho = a + b and the products a_sharp.rho, b_sharp.rho. */
   void (*join_pair)(size_t length, const double *a, const double *b, const double *a_sharp,

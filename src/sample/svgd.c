@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "dense_algebra.h"
 #include "optimizer.h"
 #include "svgd_kernel.h"
 
@@ -134,7 +133,6 @@ RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const R
   *svgd = NULL;
   RPINN_TRY(check_options(context, options));
   RPINN_TRY(check_targets(context, num_targets, targets));
-  rpinn_dense_use_one_thread();
   RpinnArena *arena = rpinn_arena_create();
   RpinnSvgd *created = arena ? RPINN_ARENA_NEW(arena, RpinnSvgd, 1) : NULL;
   if (!created) {
@@ -216,9 +214,9 @@ static RpinnStatus report_gradients(RpinnContext *context, const RpinnSvgd *svgd
 /* The optimiser's numbers of one iteration. */
 typedef struct Step {
   RpinnSvgd *svgd;
-  double rate;      /* Adam: with m's correction in it */
-  double unbias_v;  /* Adam: 1 / (1 - beta2^(t+1)) */
-  double keep, add; /* Adagrad: G = keep G + add g^2 */
+  double rate;     /* Adam: with m's correction in it */
+  double unbias_v; /* Adam: 1 / (1 - beta2^(t+1)) */
+  double share;    /* Adagrad: of g^2 in G = 0.9 G + share g^2; all of it at first, where G = 0 */
 } Step;
 
 static Step make_step(RpinnSvgd *svgd) {
@@ -229,8 +227,7 @@ static Step make_step(RpinnSvgd *svgd) {
     step.rate /= 1 - pow(rule->beta1, t + 1);
     step.unbias_v = 1 / (1 - pow(rule->beta2, t + 1));
   } else {
-    step.keep = svgd->num_iterations == 0 ? 0 : 0.9;
-    step.add = svgd->num_iterations == 0 ? 1 : 0.1;
+    step.share = svgd->num_iterations == 0 ? 1 : 0.1;
   }
   return step;
 }
@@ -249,7 +246,7 @@ static void adam_row(const Step *step, size_t count, const double *phi, double *
 static void adagrad_row(const Step *step, size_t count, const double *phi, double *x, double *v) {
   for (size_t j = 0; j < count; j++) {
     double g = phi[j];
-    v[j] = step->keep * v[j] + step->add * g * g;
+    v[j] = 0.9 * v[j] + step->share * g * g;
     x[j] += step->rate * g / (1e-6 + sqrt(v[j]));
   }
 }

@@ -2,12 +2,14 @@
  * it is unique, whereas V L^(1/2) depends on the signs that an implementation of LAPACK gives to its vectors,
  * and the same seed would give another field with another library.
  *
- * Correlations of smooth fields have eigenvalues that fall below rounding within a few dozen; what the
- * decomposition returns for them is noise of either sign, about 1e-16 of the largest. Negative ones are taken as
- * 0, which they are to rounding; their root would not be a number. */
+ * Correlations of smooth fields have eigenvalues that fall below rounding within a few dozen. What the
+ * decomposition returns for them is noise of either sign, up to n eps times the largest: the negative ones have
+ * no root, and the roots of the others, 1e-7 where the values are 1, would be another machine's other noise. All
+ * of them are taken as 0, which they are to rounding. A field is then the same on all machines to about 1e-8. */
 #include "random_field.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +32,9 @@ static RpinnStatus symmetric_root(RpinnContext *context, size_t n, double *vecto
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', order, vectors, order, eigenvalues) != 0)
     return rpinn_fail(context, RPINN_ERROR_NUMERIC,
                       "the eigenvalues of a correlation matrix of order %zu were not found", n);
+  double noise = (double)n * DBL_EPSILON * eigenvalues[n - 1];
   for (size_t k = 0; k < n; k++)
-    cblas_dscal(order, eigenvalues[k] > 0 ? sqrt(sqrt(eigenvalues[k])) : 0, vectors + k * n, 1);
+    cblas_dscal(order, eigenvalues[k] > noise ? sqrt(sqrt(eigenvalues[k])) : 0, vectors + k * n, 1);
   cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, order, order, 1, vectors, order, 0, root, order);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < i; j++) root[i * n + j] = root[j * n + i];

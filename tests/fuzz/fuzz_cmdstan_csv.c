@@ -1,6 +1,8 @@
 /* Any bytes either give a chain with all its draws, or are refused with a place. */
 #include "fuzz.h"
 
+#include <math.h>
+
 #include "cmdstan_csv.h"
 
 static void check_chain(const RpinnCmdstanChain *chain, size_t size) {
@@ -10,8 +12,8 @@ static void check_chain(const RpinnCmdstanChain *chain, size_t size) {
   fuzz_require(rpinn_cmdstan_csv_column(chain, "lp__"));
   for (size_t i = 0; i < chain->num_columns; i++)
     fuzz_require(rpinn_cmdstan_csv_column(chain, chain->names[i]) == chain->values + i * chain->num_draws);
-  volatile double sum = 0; /* every cell can be read */
-  for (size_t i = 0; i < chain->num_columns * chain->num_draws; i++) sum += chain->values[i];
+  for (size_t i = 0; i < chain->num_columns * chain->num_draws; i++) /* every cell can be read */
+    fuzz_require(isnan(chain->values[i]) || fabs(chain->values[i]) >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

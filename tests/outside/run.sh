@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install into an empty prefix, move it, and build main.c against it as a stranger would: once through find_package,
-# once through pkg-config. Usage: run.sh BUILD_DIRECTORY C_COMPILER VERSION
+# once through pkg-config; the examples as well. Usage: run.sh BUILD_DIRECTORY C_COMPILER VERSION
 set -euo pipefail
 build=$1 compiler=$2 version=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +16,12 @@ cmake -S "$here" -B "$work/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_
   -DRPINN_WANTED="$version" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 cmake --build "$work/build" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 "$work/build/outside"
+
+echo "the examples:"
+cmake -S "$here/../../examples" -B "$work/examples" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+cmake --build "$work/examples" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+"$work/examples/eight_schools" | sed -n 1,2p
 
 echo "through pkg-config:"
 export PKG_CONFIG_PATH=$libdir/pkgconfig
