@@ -82,6 +82,7 @@ static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
                .words = run->reason};
   if (!run->reason) {
     append_verdict(row, &words);
+    if (!isnan(row->effective_size)) rpinn_text_append(&words, "; n_eff %.3g", row->effective_size);
     ours.values = row->ours;
     ours.errors = row->errors;
     ours.seconds = run->seconds;

@@ -257,8 +257,9 @@ static RpinnStatus fill_row(PaperRun *run, RpinnReproducedRow *row) {
   if (rpinn_bootstrap_errors(run->kept, q * num_points, num_points, run->posterior->data->predicted_truth[q],
                              0, RPINN_BOOTSTRAP_RESAMPLES, row->errors) != RPINN_OK)
     return rpinn_fail_memory(run->context);
+  row->effective_size = effective_size(run, quantity);
   double factor = rpinn_bootstrap_factor((double)rpinn_kept_draws_count(run->kept), (double)run->num_draws,
-                                         effective_size(run, quantity));
+                                         row->effective_size);
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) row->errors[k] *= factor;
   fill_peak(run, quantity, row);
   rpinn_reproduction_judge(run->reproduction, row);

@@ -38,8 +38,9 @@ typedef struct RpinnReproducedRow {
   const RpinnPublishedRow *divided; /* SVGD with the repulsion of the paper's formula; may be NULL */
   double ours[RPINN_NUM_TABLE_METRICS], errors[RPINN_NUM_TABLE_METRICS], tolerances[RPINN_NUM_TABLE_METRICS];
   RpinnVerdict verdicts[RPINN_NUM_TABLE_METRICS];
-  const char *unjudged; /* why nothing is judged; NULL: it is */
-  bool has_peak;        /* SVGD: the figures where LPP was highest on the way */
+  double effective_size; /* of the draws of chains; NaN without chains */
+  const char *unjudged;  /* why nothing is judged; NULL: it is */
+  bool has_peak;         /* SVGD: the figures where LPP was highest on the way */
   double peak_iteration, peak[RPINN_NUM_TABLE_METRICS];
 } RpinnReproducedRow;
 

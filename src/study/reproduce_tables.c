@@ -120,6 +120,7 @@ static void json_row(const RpinnReproducedRow *row, RpinnJson *json) {
   json_run(row->run, json);
   rpinn_json_text(json, "quantity", row->run->paper_case->quantities[row->quantity]);
   if (ours && row->unjudged) rpinn_json_text(json, "unjudged", row->unjudged);
+  if (ours) rpinn_json_number(json, "effective_size", row->effective_size);
   rpinn_json_number(json, "published_seconds", row->published->seconds);
   rpinn_json_open(json, "metrics", '{');
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) {

@@ -18,6 +18,7 @@ has "$out" "Synthetic data"
 has "$out" "at LPP's peak"
 has "$out" "draws 20 (paper: 5000), warmup 30 (paper: 50000), largest depth 5 (paper: 10)"
 has "$out" "re-run, divided"
+has "$out" "not judged; n_eff"
 has "$out" "one/reproduce.md"
 if [[ -n $err ]]; then complain "--quiet, and yet: $err"; fi
 if (($(find one -name summary.json | wc -l) != 16)); then complain "expected sixteen runs: $(ls one)"; fi
@@ -42,6 +43,7 @@ for row in rows:
     ours = summary["quantities"][row["quantity"]]
     assert all(row["metrics"][k]["ours"] == ours[k] and row["metrics"][k]["standard_error"] >= 0 for k in row["metrics"]), row
     if row["method"] == "nuts":
+        assert row["effective_size"] == summary["chains"]["quantities"][row["quantity"]]["min_ess_bulk"], row
         assert row["chains"] == 4 and row["warmup"] == 30 and row["members"] == 80 and row["iterations"] is None, row
     if row["method"] == "svgd":
         peak = summary["particles"]["lpp_peaks"][row["quantity"]]
