@@ -28,7 +28,7 @@ typedef struct Options {
   size_t num_arguments;
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
-  const char *points, *quantities, *scale, *data_folder, *methods;
+  const char *points, *quantities, *scale, *data_folder, *methods, *members;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;

@@ -15,18 +15,33 @@ static void test_published(void **state) {
   assert_null(rpinn_published_text("table9"));
   assert_int_equal(rpinn_published_parse(context, arena, "table1", rpinn_published_text("table1"), &table),
                    RPINN_OK);
-  assert_int_equal(table.num_rows, 4 * 8 + 2 * 7);
+  assert_int_equal(table.num_rows, 4 * 8 + 2 * 8);
   const RpinnPublishedRow *row = rpinn_published_find(&table, "32", "0.1", "ensemble", "u", false);
   assert_true(row && row->metrics[RPINN_TABLE_LPP_TABLE] == -3580 &&
               row->metrics[RPINN_TABLE_COVERAGE] == 0.2 && row->seconds == 418 && isnan(row->members));
   row = rpinn_published_find(&table, "128", "0.01", "rpinn", "f", true);
   assert_true(row && row->metrics[RPINN_TABLE_RL2] == 1.41e-2 && row->members == 5000 && isnan(row->seconds));
   assert_null(rpinn_published_find(&table, "128", "0.01", "ensemble", "f", true));
+  row = rpinn_published_find(&table, "32", "0.1", "svgd", "f", true);
+  assert_true(row && row->metrics[RPINN_TABLE_COVERAGE] == 0.86 && row->iterations == 5300);
+  row = rpinn_published_find(&table, "32", "0.1", "svgd_divided", "f", true);
+  assert_true(row && row->metrics[RPINN_TABLE_COVERAGE] == 0.45);
   assert_int_equal(rpinn_published_parse(context, arena, "table2", rpinn_published_text("table2"), &table),
                    RPINN_OK);
   assert_int_equal(table.num_rows, 2 * 6 + 2 * 2);
   row = rpinn_published_find(&table, "32", "0.01", "rpinn", "u", true);
   assert_true(row && row->members == 1000 && row->iterations == 20000);
+  assert_int_equal(rpinn_published_parse(context, arena, "table3", rpinn_published_text("table3"), &table),
+                   RPINN_OK);
+  assert_int_equal(table.num_rows, 2 * 12 + 2);
+  row = rpinn_published_find(&table, "32", "0.01", "chain6", "u", false);
+  assert_true(row && row->metrics[RPINN_TABLE_LPP_TABLE] == -2924888 &&
+              isnan(row->metrics[RPINN_TABLE_LINF]));
+  assert_int_equal(rpinn_published_parse(context, arena, "table4", rpinn_published_text("table4"), &table),
+                   RPINN_OK);
+  assert_int_equal(table.num_rows, 3 * 4 + 2 * 2 + 4);
+  row = rpinn_published_find(&table, "", "0.1", "ensemble", "y", true);
+  assert_true(row && row->metrics[RPINN_TABLE_MEAN_STD] == 3.72e-2 && row->members == 32);
   assert_int_equal(rpinn_published_parse(context, arena, "bad", "Nf,sigma\n1,2\n", &table),
                    RPINN_ERROR_INPUT);
   rpinn_arena_destroy(arena);
@@ -60,6 +75,15 @@ static void test_bootstrap(void **state) {
   }
 }
 
+/* 100 kept of 400: half the error; 400 worth 25: twice that of the kept ones. */
+static void test_bootstrap_factor(void **state) {
+  (void)state;
+  check_close(rpinn_bootstrap_factor(100, 400, (double)NAN), 0.5, 1e-15);
+  check_close(rpinn_bootstrap_factor(100, 400, 25), 2, 1e-15);
+  check_close(rpinn_bootstrap_factor(400, 400, 25), 4, 1e-15);
+  check_close(rpinn_bootstrap_factor(400, 400, 900), 1, 1e-15);
+}
+
 static void test_too_few_draws(void **state) {
   (void)state;
   double reference = 1, draw = 2, errors[RPINN_NUM_TABLE_METRICS];
@@ -70,18 +94,26 @@ static void test_too_few_draws(void **state) {
   rpinn_kept_draws_destroy(kept);
 }
 
+static const RpinnPaperCase *find_case(const char *table, const char *sigma) {
+  for (size_t c = 0; c < rpinn_num_paper_cases(); c++)
+    if (!strcmp(rpinn_paper_case(c)->table, table) && !strcmp(rpinn_paper_case(c)->sigma, sigma))
+      return rpinn_paper_case(c);
+  return NULL;
+}
+
 static void test_verdicts(void **state) {
   (void)state;
-  const RpinnPaperCase paper = {"table2", "p", "32", "0.01", 1000, 20000, RPINN_TABLE_RL2},
-                       other = {"table1", "p", "32", "0.01", 1000, 20000, RPINN_NUM_TABLE_METRICS};
-  const RpinnPublishedRow rerun = {.members = 5000, .metrics = {1, 1, 1, -1000, 0.02}};
-  RpinnReproduction reproduction = {.is_paper_scale = true, .has_data = true};
+  const RpinnPublishedRow rerun = {.members = 5000, .iterations = 20000, .metrics = {1, 1, 1, -1000, 0.02}};
+  RpinnReproduction reproduction = {.scale = RPINN_SCALE_PAPER, .has_data = true};
+  RpinnReproducedRun run = {.paper_case = find_case("table2", "0.01"),
+                            .method = RPINN_PAPER_RPINN,
+                            .members = 5000,
+                            .chains = (double)NAN,
+                            .iterations = 20000};
   /* As many members: 4 sqrt(2) e + 0.02 |rerun|, and half a per cent for the coverage. */
   const double tolerance = 4 * sqrt(2) * 0.01 + 0.02;
-  RpinnReproducedRow row = {.paper_case = &paper,
-                            .quantity = "u",
+  RpinnReproducedRow row = {.run = &run,
                             .rerun = &rerun,
-                            .members = 5000,
                             .errors = {0.01, 0.01, 0.01, 10, 0},
                             .ours = {9, 1 + 0.999 * tolerance, 1 + 1.001 * tolerance, -1020, 0.0254}};
   rpinn_reproduction_judge(&reproduction, &row);
@@ -93,21 +125,104 @@ static void test_verdicts(void **state) {
   assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_AGREES);
   row.ours[RPINN_TABLE_COVERAGE] = 0.0255;
   row.ours[RPINN_TABLE_LINF] = (double)NAN;
-  row.paper_case = &other;
+  run.paper_case = find_case("table1", "0.01");
   rpinn_reproduction_judge(&reproduction, &row);
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_DIFFERS);
   assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_DIFFERS);
   assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_VERDICT_DIFFERS); /* no number agrees with nothing */
-  row.members = 1000; /* fewer of ours: the re-run's error is smaller than ours */
+  run.members = 1000; /* fewer of ours: the re-run's error is smaller than ours */
   rpinn_reproduction_judge(&reproduction, &row);
   check_close(row.tolerances[RPINN_TABLE_LINF], 4 * sqrt(1.2) * 0.01 + 0.02, 1e-14);
-  reproduction.has_data = false;
+  reproduction.scale = RPINN_SCALE_MEDIUM; /* judged as well */
   rpinn_reproduction_judge(&reproduction, &row);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_DIFFERS);
+  run.paper_case = find_case("table4", "0.1"); /* spread and coverage alone, five per cent */
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_REPORTED);
+  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_AGREES);
+  check_close(row.tolerances[RPINN_TABLE_MEAN_STD], 4 * sqrt(1.2) * 0.01 + 0.05, 1e-14);
+}
+
+/* What stands in the way of judging, and the re-run that is one chain. */
+static void test_unjudged(void **state) {
+  (void)state;
+  RpinnPublishedRow rerun = {.members = (double)NAN, .iterations = (double)NAN, .metrics = {1, 1, 1, 1, 1}};
+  RpinnReproduction reproduction = {.scale = RPINN_SCALE_MEDIUM, .has_data = true};
+  RpinnReproducedRun run = {.paper_case = find_case("table1", "0.1"),
+                            .method = RPINN_PAPER_NUTS,
+                            .members = 4000,
+                            .chains = 4,
+                            .iterations = (double)NAN};
+  RpinnReproducedRow row = {.run = &run, .rerun = &rerun, .errors = {0.01}, .ours = {1}};
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_null(row.unjudged);
+  check_close(row.tolerances[RPINN_TABLE_RL2], 4 * sqrt(1 + 4) * 0.01 + 0.02, 1e-14);
+  rerun.members = 1000;
+  rerun.iterations = 5300;
+  run = (RpinnReproducedRun){
+      .paper_case = run.paper_case, .method = RPINN_PAPER_SVGD, .members = 1000, .iterations = 5300};
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_null(row.unjudged);
+  run.members = 999;
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_string_equal(row.unjudged, "not judged: other particles than the re-run's");
+  run.iterations = 1500;
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_string_equal(row.unjudged, "not judged: other iterations than the re-run's");
+  reproduction.scale = RPINN_SCALE_QUICK;
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_string_equal(row.unjudged, "not judged");
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_NONE);
+  reproduction = (RpinnReproduction){.scale = RPINN_SCALE_PAPER};
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_string_equal(row.unjudged, "not judged");
+  row.rerun = NULL;
+  rpinn_reproduction_judge(&reproduction, &row);
+  assert_string_equal(row.unjudged, "no re-run");
+}
+
+/* The last of the overrides of a setting; NULL: none. */
+static const char *scaled(const RpinnPaperCase *paper, RpinnPaperMethod method, RpinnPaperScale scale,
+                          const char *setting) {
+  RpinnOverride overrides[RPINN_MAX_SCALE_OVERRIDES];
+  size_t count = rpinn_scale_overrides(paper, method, scale, overrides);
+  const char *value = NULL;
+  for (size_t k = 0; k < count; k++)
+    if (!strcmp(overrides[k].name, setting)) value = overrides[k].value;
+  return value;
+}
+
+static void test_scales(void **state) {
+  (void)state;
+  const RpinnPaperCase *darcy = find_case("table4", "0.1"), *linear = find_case("table1", "0.1"),
+                       *hard = find_case("table2", "0.01");
+  assert_string_equal(scaled(darcy, RPINN_PAPER_RPINN, RPINN_SCALE_MEDIUM, "samples"), "16");
+  assert_string_equal(scaled(find_case("table4", "1"), RPINN_PAPER_RPINN, RPINN_SCALE_MEDIUM, "samples"),
+                      "4");
+  assert_string_equal(scaled(darcy, RPINN_PAPER_ENSEMBLE, RPINN_SCALE_QUICK, "iterations"), "20");
+  assert_null(scaled(darcy, RPINN_PAPER_RPINN, RPINN_SCALE_PAPER, "samples"));
+  assert_null(scaled(linear, RPINN_PAPER_SVGD, RPINN_SCALE_MEDIUM, "iterations")); /* as the re-run's */
+  assert_string_equal(scaled(linear, RPINN_PAPER_NUTS, RPINN_SCALE_MEDIUM, "warmup"), "4000");
+  assert_string_equal(scaled(hard, RPINN_PAPER_RPINN, RPINN_SCALE_PAPER, "samples"), "1000");
+  assert_string_equal(scaled(hard, RPINN_PAPER_RPINN, RPINN_SCALE_QUICK, "iterations"), "60");
+  assert_null(scaled(hard, RPINN_PAPER_SVGD, RPINN_SCALE_PAPER, "iterations"));
+}
+
+static void test_chain_order(void **state) {
+  (void)state;
+  RpinnReproducedChain chains[] = {{1, {{3, 0}, {0.5, 0}}}, {2, {{1, 0}, {0.7, 0}}}, {3, {{2, 0}, {0.6, 0}}}};
+  rpinn_chains_sort(3, chains);
+  assert_true(chains[0].number == 2 && chains[1].number == 3 && chains[2].number == 1);
+  check_close(rpinn_chains_range(3, chains, 0), 2, 1e-15);
+  check_close(rpinn_chains_range(3, chains, 1), 0.2, 1e-14);
+  assert_true(isnan(rpinn_chains_range(0, chains, 0)));
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_published), cmocka_unit_test(test_bootstrap),
-                                     cmocka_unit_test(test_too_few_draws), cmocka_unit_test(test_verdicts)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_published),        cmocka_unit_test(test_bootstrap),
+      cmocka_unit_test(test_bootstrap_factor), cmocka_unit_test(test_too_few_draws),
+      cmocka_unit_test(test_verdicts),         cmocka_unit_test(test_unjudged),
+      cmocka_unit_test(test_scales),           cmocka_unit_test(test_chain_order)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,22 +15,27 @@ RPINN_API char *rpinn_compare(RpinnContext *context, size_t num_runs, const char
 
 /* Which part of the paper, how, and where to. NULL means the default. */
 typedef struct RpinnReproduceOptions {
-  const char *name;    /* "table1" or "table2" */
-  const char *scale;   /* "paper": the published settings; "quick" (default): a minute's worth, not judged */
-  const char *methods; /* "rpinn,ensemble" (default) or one of them */
+  const char *name;    /* "table1" … "table4", "fig-darcy-y", "fig-darcy-h" or "fig-reference" */
+  const char *scale;   /* "paper": the published settings; "medium": shortened, an hour or two, still judged;
+                          "quick" (default): a minute's worth, not judged */
+  const char *methods; /* of "rpinn,ensemble,nuts,svgd"; default: all that the table has */
+  const char *members; /* another number of members, of particles, or of draws per chain, for every run */
   const char *data_folder;         /* with the published data sets; NULL: synthetic data, not judged */
   const char *folder;              /* for the runs and the tables; finished runs in it are not repeated */
   bool (*interrupted)(void *user); /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way; may be NULL */
   void (*begins)(void *user, const char *run);                 /* a run that is about to begin; may be NULL */
+  /* Before the first run, at scales above quick: how many runs are to be made and about how long they take, at
+   * most; may be NULL. */
+  void (*estimate)(void *user, size_t num_runs, double seconds);
   void *user;
 } RpinnReproduceOptions;
 
 typedef struct RpinnReproduction RpinnReproduction;
 
 /* Make the runs of a table of the paper, compare their figures with the published ones and with those of an
- * independent re-run, and write reproduce.md, reproduce.csv and reproduce.json. Figures that differ are an
- * outcome, not an error. An interruption returns RPINN_OK with the runs so far saved, and no tables. */
+ * independent re-run, and write reproduce.md, reproduce.csv and reproduce.json; of a figure: NAME.md, CSV files of
+ * its panels and NAME.gp, a script for gnuplot. Figures that differ are an outcome, not an error. An interruption returns RPINN_OK with the runs so far saved, and no tables. */
 RPINN_API RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
                                       RpinnReproduction **reproduction);
 RPINN_API void rpinn_reproduction_destroy(RpinnReproduction *reproduction);

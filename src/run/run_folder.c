@@ -13,8 +13,7 @@ static double steady_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* mkdir -p */
-static RpinnStatus make_folders(RpinnContext *context, const char *path) {
+RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path) {
   char part[RPINN_PATH_SIZE];
   size_t length = strlen(path);
   memcpy(part, path, length + 1);
@@ -60,7 +59,7 @@ RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool 
     return refuse(context, path,
                   "this folder holds a run already; go on with it by --resume, or choose another with --out");
   if (resume && !holds_run) return refuse(context, path, "there is no run to resume in this folder");
-  RPINN_TRY(make_folders(context, path));
+  RPINN_TRY(rpinn_make_folders(context, path));
   file_path(folder, "run.log", "", file);
   folder->log = fopen(file, "a");
   return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);

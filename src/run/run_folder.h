@@ -15,6 +15,8 @@ typedef struct RpinnRunFolder {
   double started; /* seconds of the steady clock */
 } RpinnRunFolder;
 
+/* A folder with its parents, as mkdir -p; path has fewer than RPINN_PATH_SIZE characters. */
+RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path);
 /* Make the folder with its parents and open run.log. A folder that holds a run is refused, unless it is to be
  * resumed; then one that holds none is. */
 RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,

@@ -217,14 +217,9 @@ static RpinnStatus advance(Session *session) {
 }
 
 static RpinnStatus make_particles(Session *session) {
-  RpinnRun *run = session->run;
-  RpinnSvgdOptions options = read_options(session);
-  RPINN_TRY(allocate(session));
-  RPINN_TRY(
-      rpinn_svgd_create(session->context, run->num_threads, session->densities, &options, &session->svgd));
   RPINN_TRY(begin(session));
   RPINN_TRY(advance(session));
-  if (run->interrupted) return RPINN_OK;
+  if (session->run->interrupted) return RPINN_OK;
   RPINN_TRY(store_particles(session));
   return save_state(session);
 }
@@ -245,9 +240,9 @@ static RpinnStatus check_number(RpinnContext *context, const RpinnRun *run) {
   return differs ? status : rpinn_member_store_set_text(context, run->store, "particles", text);
 }
 
-RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
-  RPINN_TRY(check_number(context, run));
-  Session *session = calloc(1, sizeof *session);
+static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                                  Session **result) {
+  Session *session = *result = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   *session =
       (Session){.context = context,
@@ -257,7 +252,13 @@ RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const
                 .num_parameters = run->posteriors[0]->model.num_parameters,
                 .num_iterations = (size_t)run->problem->settings.values[RPINN_SETTING_ITERATIONS].number};
   session->progress = (RpinnRunProgress){.run = run, .unit = "iterations", .total = session->num_iterations};
-  RpinnStatus status = make_particles(session);
+  RpinnSvgdOptions options = read_options(session);
+  RPINN_TRY(allocate(session));
+  return rpinn_svgd_create(context, run->num_threads, session->densities, &options, &session->svgd);
+}
+
+static void destroy_session(Session *session) {
+  if (!session) return;
   rpinn_svgd_destroy(session->svgd);
   free(session->scores);
   free(session->values);
@@ -266,5 +267,27 @@ RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const
   free(session->objectives);
   free(session->densities);
   free(session);
+}
+
+RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+  Session *session;
+  RPINN_TRY(check_number(context, run));
+  RpinnStatus status = create_session(context, run, targets, &session);
+  if (status == RPINN_OK) status = make_particles(session);
+  destroy_session(session);
+  return status;
+}
+
+/* The first iteration also touches all memory: the second one counts. */
+RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                                    double *seconds) {
+  Session *session;
+  RpinnStatus status = create_session(context, run, targets, &session);
+  if (status == RPINN_OK) status = start_particles(session);
+  if (status == RPINN_OK) status = rpinn_svgd_advance(context, session->svgd, 1);
+  double start = rpinn_task_pool_now();
+  if (status == RPINN_OK) status = rpinn_svgd_advance(context, session->svgd, 1);
+  *seconds = rpinn_task_pool_now() - start;
+  destroy_session(session);
   return status;
 }

@@ -13,14 +13,15 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Seconds per iteration of one member on one thread: half a second of work. */
+/* Seconds per iteration of one member on one thread: half a second of work. Of particles: of all of them on all
+ * threads. */
 static RpinnStatus try_iterations(RpinnContext *context, RpinnRun *run, double *seconds) {
   RpinnMemberTarget *targets;
   RpinnMember *member;
   RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
-  if (run->method == RPINN_METHOD_NUTS || run->method == RPINN_METHOD_SVGD)
-    options.minimizer = RPINN_MINIMIZER_ADAM;
+  if (run->method == RPINN_METHOD_NUTS) options.minimizer = RPINN_MINIMIZER_ADAM;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
+  if (run->method == RPINN_METHOD_SVGD) return rpinn_run_try_particles(context, run, targets, seconds);
   RPINN_TRY(rpinn_member_create(context, &targets[0], &options, 0, &member));
   RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
   double start = now();
@@ -61,13 +62,14 @@ static void append_what(const RpinnRun *run, RpinnText *text) {
   rpinn_text_append(text, ", on %zu thread%s\n", run->num_threads, run->num_threads == 1 ? "" : "s");
 }
 
-/* Gradients of all draws. A trajectory of NUTS may be shorter. */
-static double count_gradients(const RpinnRun *run) {
+/* Iterations that one thread makes, one after the other. A trajectory of NUTS may be shorter. */
+static double count_iterations(const RpinnRun *run) {
   const RpinnSettingsValues *settings = &run->problem->settings;
+  double iterations = settings->values[RPINN_SETTING_ITERATIONS].number;
+  if (run->method == RPINN_METHOD_SVGD) return iterations;
+  if (!run->plan.has_chains) return iterations * (double)run->num_samples / (double)run->num_threads;
   double steps = ldexp(1, (int)settings->values[RPINN_SETTING_MAX_DEPTH].number) - 1;
-  if (!run->plan.has_chains)
-    return settings->values[RPINN_SETTING_ITERATIONS].number * (double)run->num_samples;
-  return steps * (double)run->plan.num_chains *
+  return steps * ceil((double)run->plan.num_chains / (double)run->num_threads) *
          (settings->values[RPINN_SETTING_WARMUP].number +
           (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
 }
@@ -82,10 +84,10 @@ static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *tex
   double kept = draws / (double)rpinn_keep_every((size_t)draws, run->outputs.num_values + 1, 96 << 20);
   append_what(run, text);
   rpinn_text_append(text, "  time    about ");
-  append_time(text, iteration * count_gradients(run) / threads);
-  rpinn_text_append(text, " at most (%.3g ms per %s measured just now on one thread%s)\n", iteration * 1e3,
+  append_time(text, iteration * count_iterations(run));
+  rpinn_text_append(text, " at most (%.3g ms per %s measured just now%s)\n", iteration * 1e3,
                     run->plan.has_chains ? "gradient" : "iteration",
-                    run->method == RPINN_METHOD_SVGD ? "; the products of the kernel are not counted" : "");
+                    run->method == RPINN_METHOD_SVGD ? "" : " on one thread");
   double spool = run->plan.has_chains ? draws * (draw_bytes + output_bytes) : 0;
   rpinn_text_append(text, "  memory  about %.0f MB\n",
                     (20e6 + kept * output_bytes + threads * 40 * draw_bytes + 6 * output_bytes +
@@ -94,6 +96,17 @@ static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *tex
   rpinn_text_append(text, "  disk    about %.0f MB\n",
                     (draws * (2 * draw_bytes + output_bytes) + spool) * 1e-6 + 1);
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
+}
+
+RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, double *seconds) {
+  RpinnRunOptions options = {0};
+  RpinnRun *run = NULL;
+  double iteration = 0;
+  RpinnStatus status = rpinn_run_prepare(context, problem, &options, &run);
+  if (status == RPINN_OK) status = try_iterations(context, run, &iteration);
+  if (status == RPINN_OK) *seconds = iteration * count_iterations(run);
+  rpinn_run_destroy(run);
+  return status;
 }
 
 char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem) {

@@ -162,6 +162,12 @@ const char *rpinn_run_precision_name(const RpinnRun *run);
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+/* Seconds of one iteration of all particles, on all threads. */
+RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                                    double *seconds);
+/* Seconds that a run of the problem would take on this machine, at most where it has chains: from a trial of half a
+ * second, or of two iterations of all particles. */
+RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, double *seconds);
 
 /* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,

@@ -98,3 +98,7 @@ RpinnStatus rpinn_bootstrap_errors(const RpinnKeptDraws *kept, size_t first_valu
   free(bootstrap.weights);
   return ready ? RPINN_OK : RPINN_ERROR_MEMORY;
 }
+
+double rpinn_bootstrap_factor(double num_kept, double num_draws, double effective_size) {
+  return sqrt(num_kept / (effective_size < num_draws ? effective_size : num_draws));
+}

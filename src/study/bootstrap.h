@@ -19,4 +19,9 @@ RpinnStatus rpinn_bootstrap_errors(const RpinnKeptDraws *kept, size_t first_valu
                                    const double *reference, uint64_t seed, size_t num_resamples,
                                    double errors[RPINN_NUM_TABLE_METRICS]);
 
+/* What makes of the errors of num_kept thinned draws, taken as independent, those of all num_draws draws, which are
+ * worth effective_size independent ones; NaN: all of them are independent. An effective size above num_draws earns
+ * nothing. */
+double rpinn_bootstrap_factor(double num_kept, double num_draws, double effective_size);
+
 #endif

@@ -1,43 +1,28 @@
-/* A reproduction as a page of Markdown that a terminal shows as well, as CSV and as JSON. */
+/* A reproduction as a page of Markdown that a terminal shows as well. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "json_writer.h"
 #include "reproduce_state.h"
 
-static const char *const keys[] = {
-#define RPINN_TABLE_METRIC_KEY(name, key, title, digit) key,
-    RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_KEY)
-#undef RPINN_TABLE_METRIC_KEY
-};
 static const char *const titles[] = {
 #define RPINN_TABLE_METRIC_TITLE(name, key, title, digit) title,
     RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_TITLE)
 #undef RPINN_TABLE_METRIC_TITLE
 };
-static const char *const verdict_names[] = {"not judged", "reported only", "agrees", "differs"};
+static const char *const method_titles[RPINN_NUM_PAPER_METHODS] = {"rPINN", "ensemble", "NUTS", "SVGD"};
 
-static const char *method_title(const char *method) {
-  static const char *const names[][2] = {
-      {"rpinn", "rPINN"}, {"ensemble", "ensemble"}, {"nuts", "NUTS"}, {"svgd", "SVGD"}};
-  for (size_t i = 0; i < 4; i++)
-    if (!strcmp(names[i][0], method)) return names[i][1];
-  return method;
-}
-
-/* How many figures of all rows have this verdict. */
-static size_t count_verdicts(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
+size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
   size_t count = 0;
   for (size_t i = 0; i < reproduction->num_rows; i++)
-    for (size_t k = 0; !reproduction->rows[i].reason && k < RPINN_NUM_TABLE_METRICS; k++)
+    for (size_t k = 0; !reproduction->rows[i].run->reason && k < RPINN_NUM_TABLE_METRICS; k++)
       count += reproduction->rows[i].verdicts[k] == verdict;
   return count;
 }
 
-/* ---- Markdown ---- */
+/* ---- rows ---- */
 
-enum { CELL = 20 };
+enum { CELL = 20, WHOSE = 15 };
 
 static void append_figure(RpinnText *text, RpinnTableMetric metric, double value, double error) {
   char cell[64] = "-";
@@ -50,196 +35,181 @@ static void append_figure(RpinnText *text, RpinnTableMetric metric, double value
   rpinn_text_append(text, " %*s |", CELL, cell);
 }
 
-/* errors NULL: none are known. */
-static void append_line(RpinnText *text, const char *quantity, const char *method, const char *whose,
-                        const double *values, const double *errors, double seconds, const char *words) {
+/* A line of the table. values NULL: nothing to show; errors NULL: none are known. */
+typedef struct Line {
+  const char *quantity, *method, *whose, *words;
+  const double *values, *errors;
+  double seconds;
+} Line;
+
+static void append_line(RpinnText *text, Line line) {
   char time[32] = "";
-  rpinn_text_append(text, "| %-8s | %-8s | %-9s |", quantity, method, whose);
+  rpinn_text_append(text, "| %-8s | %-8s | %-*s |", line.quantity ? line.quantity : "",
+                    line.method ? line.method : "", WHOSE, line.whose);
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
-    append_figure(text, (RpinnTableMetric)k, values[k], errors ? errors[k] : (double)NAN);
-  if (!isnan(seconds)) snprintf(time, sizeof time, "%.*f s", seconds < 10 ? 1 : 0, seconds);
-  rpinn_text_append(text, " %8s | %s |\n", time, words);
+    append_figure(text, (RpinnTableMetric)k, line.values ? line.values[k] : (double)NAN,
+                  line.errors ? line.errors[k] : (double)NAN);
+  if (!isnan(line.seconds)) snprintf(time, sizeof time, "%.*f s", line.seconds < 10 ? 1 : 0, line.seconds);
+  rpinn_text_append(text, " %8s | %s |\n", time, line.words ? line.words : "");
 }
 
 /* "agrees", or the figures that differ. */
 static void append_verdict(const RpinnReproducedRow *row, RpinnText *words) {
-  size_t counts[RPINN_VERDICT_DIFFERS + 1] = {0};
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) counts[row->verdicts[k]]++;
-  if (counts[RPINN_VERDICT_NONE]) {
-    rpinn_text_append(words, row->rerun ? "not judged" : "no re-run");
+  size_t num_differing = 0;
+  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
+    num_differing += row->verdicts[k] == RPINN_VERDICT_DIFFERS;
+  if (row->unjudged) {
+    rpinn_text_append(words, "%s", row->unjudged);
     return;
   }
-  rpinn_text_append(words, counts[RPINN_VERDICT_DIFFERS] ? "DIFFERS in" : "agrees");
+  rpinn_text_append(words, num_differing ? "DIFFERS in" : "agrees");
   for (size_t k = 0, found = 0; k < RPINN_NUM_TABLE_METRICS; k++)
     if (row->verdicts[k] == RPINN_VERDICT_DIFFERS)
       rpinn_text_append(words, "%s %s", found++ ? "," : "", titles[k]);
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
+  for (size_t k = 0, found = 0; k < RPINN_NUM_TABLE_METRICS; k++)
     if (row->verdicts[k] == RPINN_VERDICT_REPORTED)
-      rpinn_text_append(words, " (%s reported only)", titles[k]);
+      rpinn_text_append(words, "%s%s", found++ ? ", " : "; reported only: ", titles[k]);
 }
 
 static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
-  const char *method = method_title(row->method);
+  const RpinnReproducedRun *run = row->run;
+  const double no_time = (double)NAN;
   RpinnText words = {0};
-  if (row->reason) {
-    rpinn_text_append(text, "| %-8s | %-8s | %-9s |", row->quantity, method, "ours");
-    for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) rpinn_text_append(text, " %*s |", CELL, "-");
-    rpinn_text_append(text, " %8s | %s |\n", "", row->reason);
-  } else {
+  Line ours = {.quantity = run->paper_case->quantities[row->quantity],
+               .method = method_titles[run->method],
+               .whose = "ours",
+               .seconds = no_time,
+               .words = run->reason};
+  if (!run->reason) {
     append_verdict(row, &words);
-    append_line(text, row->quantity, method, "ours", row->ours, row->errors, row->seconds,
-                words.bytes ? words.bytes : "");
+    if (!isnan(row->effective_size)) rpinn_text_append(&words, "; n_eff %.3g", row->effective_size);
+    ours.values = row->ours;
+    ours.errors = row->errors;
+    ours.seconds = run->seconds;
+    ours.words = words.bytes;
   }
-  append_line(text, "", "", "published", row->published->metrics, NULL, row->published->seconds, "");
-  if (row->rerun) append_line(text, "", "", "re-run", row->rerun->metrics, NULL, (double)NAN, "");
+  append_line(text, ours);
+  if (!run->reason && row->has_peak) {
+    char iteration[64];
+    snprintf(iteration, sizeof iteration, "iteration %.0f, a transient", row->peak_iteration);
+    append_line(
+        text, (Line){.whose = "at LPP's peak", .values = row->peak, .seconds = no_time, .words = iteration});
+  }
+  append_line(
+      text,
+      (Line){.whose = "published", .values = row->published->metrics, .seconds = row->published->seconds});
+  if (row->rerun)
+    append_line(text, (Line){.whose = "re-run", .values = row->rerun->metrics, .seconds = no_time});
+  if (row->divided)
+    append_line(text,
+                (Line){.whose = "re-run, divided", .values = row->divided->metrics, .seconds = no_time});
   rpinn_text_free(&words);
 }
 
-static void append_header(const RpinnReproducedRow *row, double members, double iterations, RpinnText *text) {
-  rpinn_text_append(text, "\n## %s, N_f = %s, sigma = %s", row->paper_case->problem,
-                    row->paper_case->num_points, row->paper_case->sigma);
-  if (members > 0) rpinn_text_append(text, ": %.0f members of %.0f iterations", members, iterations);
-  rpinn_text_append(text, "\n\n| %-8s | %-8s | %-9s |", "quantity", "method", "whose");
+/* ---- sections ---- */
+
+static void append_heading(const RpinnPaperCase *paper, RpinnText *text) {
+  rpinn_text_append(text, "\n## %s", paper->problem);
+  if (paper->num_points[0]) rpinn_text_append(text, ", N_f = %s", paper->num_points);
+  rpinn_text_append(text, ", sigma = %s\n\n", paper->sigma);
+}
+
+/* What was run, and in what it is not what the paper ran. */
+static void append_runs(const RpinnReproduction *reproduction, const RpinnPaperCase *paper, RpinnText *text) {
+  for (size_t r = 0; r < reproduction->num_runs; r++) {
+    const RpinnReproducedRun *run = &reproduction->runs[r];
+    if (run->paper_case != paper || run->reason) continue;
+    rpinn_text_append(text, "- %s: %s. ", method_titles[run->method], run->settings);
+    if (run->departures[0])
+      rpinn_text_append(text, "Departs from the paper: %s.\n", run->departures);
+    else
+      rpinn_text_append(text, "As in the paper.\n");
+  }
+  rpinn_text_append(text, "\n");
+}
+
+static void append_columns(RpinnText *text) {
+  rpinn_text_append(text, "| %-8s | %-8s | %-*s |", "quantity", "method", WHOSE, "whose");
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) rpinn_text_append(text, " %*s |", CELL, titles[k]);
   rpinn_text_append(text, " %8s | %s |\n|---|---|---|", "time", "ours and the re-run");
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) rpinn_text_append(text, "---:|");
   rpinn_text_append(text, "---:|---|\n");
 }
 
-static void append_notes(const RpinnReproduction *reproduction, RpinnText *text) {
-  bool judged = reproduction->is_paper_scale && reproduction->has_data;
-  rpinn_text_append(text, "\n");
-  if (judged)
-    rpinn_text_append(text, "%zu figures agree with the re-run, %zu differ, %zu are reported only.\n\n",
-                      count_verdicts(reproduction, RPINN_VERDICT_AGREES),
-                      count_verdicts(reproduction, RPINN_VERDICT_DIFFERS),
-                      count_verdicts(reproduction, RPINN_VERDICT_REPORTED));
+/* ---- notes ---- */
+
+static bool has_run_of(const RpinnReproduction *reproduction, RpinnPaperMethod method) {
+  for (size_t r = 0; r < reproduction->num_runs; r++)
+    if (reproduction->runs[r].method == method && !reproduction->runs[r].reason) return true;
+  return false;
+}
+
+static void append_table_notes(const RpinnReproduction *reproduction, RpinnText *text) {
+  bool is_darcy = !strcmp(reproduction->table, "table4");
   rpinn_text_append(text,
                     "- In parentheses: the standard error of ours, by %d bootstrap resamples of the "
-                    "members.\n",
-                    RPINN_BOOTSTRAP_RESAMPLES);
-  rpinn_text_append(text,
-                    "- Agrees: within four standard errors of ours and the re-run's together plus two per "
-                    "cent.\n"
-                    "- LPP table counts log s twice, as the paper's tables do.\n"
-                    "- Times are of all members: ours on this machine, the published ones on the paper's.\n"
-                    "- NUTS and SVGD come with a later version.\n");
-  if (!reproduction->is_paper_scale)
-    rpinn_text_append(text, "- Scale quick: far fewer members and iterations than the paper's, so nothing is "
-                            "judged. --scale paper is the real thing.\n");
-  if (!reproduction->has_data)
-    rpinn_text_append(text, "- Synthetic data: other noise than the published data sets have, so nothing is "
-                            "judged. --data-dir names them.\n");
-  if (!strcmp(reproduction->name, "table1"))
+                    "members.\n"
+                    "- Agrees: within four standard errors of ours and the re-run's together plus %s per "
+                    "cent.\n",
+                    RPINN_BOOTSTRAP_RESAMPLES, is_darcy ? "five" : "two");
+  if (is_darcy) rpinn_text_append(text, "- Of few members only mean std and coverage are judged.\n");
+  if (has_run_of(reproduction, RPINN_PAPER_NUTS))
+    rpinn_text_append(
+        text, "- NUTS: the figures are those of all chains together, the time includes the warmup, and "
+              "standard errors are\n  those of as many draws as the smallest bulk effective size. The "
+              "re-run's row is one chain of 4.\n");
+  if (has_run_of(reproduction, RPINN_PAPER_SVGD))
+    rpinn_text_append(
+        text,
+        "- SVGD: ours are the figures at the end. The published spread is that of a transient: on the way "
+        "from the N(0,1)\n  start the spread falls through it, LPP has its peak about there, and with "
+        "more iterations it does not come\n  back. svgd_trace.csv in the run has the whole way.\n");
+  if (!strcmp(reproduction->table, "table1"))
     rpinn_text_append(text, "- The published rows of N_f = 32 were made with another noise draw than the "
                             "published data sets.\n");
 }
 
-static void write_text(const RpinnReproduction *reproduction, RpinnText *text) {
+static void append_notes(const RpinnReproduction *reproduction, RpinnText *text) {
+  bool judged = reproduction->scale != RPINN_SCALE_QUICK && reproduction->has_data && reproduction->num_rows;
+  rpinn_text_append(text, "\n");
+  if (judged)
+    rpinn_text_append(text, "%zu figures agree with the re-run, %zu differ, %zu are reported only.\n\n",
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES),
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_DIFFERS),
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_REPORTED));
+  if (reproduction->num_rows) append_table_notes(reproduction, text);
+  rpinn_text_append(text,
+                    "- LPP table counts log s twice, as the paper's tables do.\n"
+                    "- Times are of whole runs: ours on this machine, the published ones on the paper's.\n");
+  if (reproduction->scale == RPINN_SCALE_QUICK)
+    rpinn_text_append(text,
+                      "- Scale quick: far fewer members and iterations than the paper's, so nothing is "
+                      "judged. --scale medium takes an\n  hour or two, --scale paper is the real thing.\n");
+  if (!reproduction->has_data)
+    rpinn_text_append(text, "- Synthetic data: other noise than the published data sets have, so nothing is "
+                            "judged. --data-dir names them.\n");
+}
+
+void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text) {
+  const RpinnPaperCase *paper = NULL;
   rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n", reproduction->name,
-                    reproduction->is_paper_scale ? "paper" : "quick",
+                    rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published data sets" : "synthetic data");
   for (size_t i = 0; i < reproduction->num_rows; i++) {
     const RpinnReproducedRow *row = &reproduction->rows[i];
-    if (!i || row->paper_case != row[-1].paper_case) {
-      const RpinnReproducedRow *made = row;
-      while (made < reproduction->rows + reproduction->num_rows && made->paper_case == row->paper_case &&
-             made->reason)
-        made++;
-      bool found = made < reproduction->rows + reproduction->num_rows && made->paper_case == row->paper_case;
-      append_header(row, found ? made->members : 0, found ? made->iterations : 0, text);
+    if (row->run->paper_case != paper) {
+      paper = row->run->paper_case;
+      append_heading(paper, text);
+      append_runs(reproduction, paper, text);
+      append_columns(text);
     }
     append_row(row, text);
   }
+  for (size_t i = 0; i < reproduction->num_chain_tables; i++) {
+    const RpinnReproducedChains *chains = &reproduction->chain_tables[i];
+    append_heading(chains->run->paper_case, text);
+    append_runs(reproduction, chains->run->paper_case, text);
+    rpinn_chains_write_text(reproduction, chains, text);
+  }
   append_notes(reproduction, text);
-}
-
-/* ---- CSV ---- */
-
-static void append_cell(RpinnText *csv, double value) {
-  char number[RPINN_NUMBER_TEXT] = "";
-  if (!isnan(value)) rpinn_number_format(value, number);
-  rpinn_text_append(csv, ",%s", number);
-}
-
-static void write_csv(const RpinnReproduction *reproduction, RpinnText *csv) {
-  rpinn_text_append(csv,
-                    "problem,Nf,sigma,method,quantity,metric,ours,standard_error,published,rerun,tolerance,"
-                    "members,iterations,wall_seconds,verdict\n");
-  for (size_t i = 0; i < reproduction->num_rows; i++) {
-    const RpinnReproducedRow *row = &reproduction->rows[i];
-    for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) {
-      bool ours = !row->reason;
-      rpinn_text_append(csv, "%s,%s,%s,%s,%s,%s", row->paper_case->problem, row->paper_case->num_points,
-                        row->paper_case->sigma, row->method, row->quantity, keys[k]);
-      append_cell(csv, ours ? row->ours[k] : (double)NAN);
-      append_cell(csv, ours ? row->errors[k] : (double)NAN);
-      append_cell(csv, row->published->metrics[k]);
-      append_cell(csv, row->rerun ? row->rerun->metrics[k] : (double)NAN);
-      append_cell(csv, ours ? row->tolerances[k] : (double)NAN);
-      append_cell(csv, ours ? row->members : (double)NAN);
-      append_cell(csv, ours ? row->iterations : (double)NAN);
-      append_cell(csv, ours ? row->seconds : (double)NAN);
-      rpinn_text_append(csv, ",%s\n", ours ? verdict_names[row->verdicts[k]] : row->reason);
-    }
-  }
-}
-
-/* ---- JSON ---- */
-
-static void json_row(const RpinnReproducedRow *row, RpinnJson *json) {
-  rpinn_json_open(json, NULL, '{');
-  rpinn_json_text(json, "problem", row->paper_case->problem);
-  rpinn_json_text(json, "Nf", row->paper_case->num_points);
-  rpinn_json_text(json, "sigma", row->paper_case->sigma);
-  rpinn_json_text(json, "method", row->method);
-  rpinn_json_text(json, "quantity", row->quantity);
-  if (row->reason) {
-    rpinn_json_text(json, "reason", row->reason);
-  } else {
-    rpinn_json_text(json, "run", row->run);
-    rpinn_json_number(json, "members", row->members);
-    rpinn_json_number(json, "iterations", row->iterations);
-    rpinn_json_number(json, "wall_seconds", row->seconds);
-  }
-  rpinn_json_number(json, "published_seconds", row->published->seconds);
-  rpinn_json_open(json, "metrics", '{');
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) {
-    rpinn_json_open(json, keys[k], '{');
-    if (!row->reason) {
-      rpinn_json_number(json, "ours", row->ours[k]);
-      rpinn_json_number(json, "standard_error", row->errors[k]);
-    }
-    rpinn_json_number(json, "published", row->published->metrics[k]);
-    rpinn_json_number(json, "rerun", row->rerun ? row->rerun->metrics[k] : (double)NAN);
-    if (!row->reason) {
-      rpinn_json_number(json, "tolerance", row->tolerances[k]);
-      rpinn_json_text(json, "verdict", verdict_names[row->verdicts[k]]);
-    }
-    rpinn_json_close(json, '}');
-  }
-  rpinn_json_close(json, '}');
-  rpinn_json_close(json, '}');
-}
-
-static void write_json(const RpinnReproduction *reproduction, RpinnText *text) {
-  RpinnJson json = {.text = text};
-  rpinn_json_open(&json, NULL, '{');
-  rpinn_json_text(&json, "name", reproduction->name);
-  rpinn_json_text(&json, "scale", reproduction->is_paper_scale ? "paper" : "quick");
-  rpinn_json_text(&json, "data", reproduction->has_data ? "published" : "synthetic");
-  rpinn_json_number(&json, "agree", (double)count_verdicts(reproduction, RPINN_VERDICT_AGREES));
-  rpinn_json_number(&json, "differ", (double)count_verdicts(reproduction, RPINN_VERDICT_DIFFERS));
-  rpinn_json_number(&json, "reported_only", (double)count_verdicts(reproduction, RPINN_VERDICT_REPORTED));
-  rpinn_json_open(&json, "rows", '[');
-  for (size_t i = 0; i < reproduction->num_rows; i++) json_row(&reproduction->rows[i], &json);
-  rpinn_json_close(&json, ']');
-  rpinn_json_close(&json, '}');
-  rpinn_text_append(text, "\n");
-}
-
-void rpinn_reproduction_report(RpinnReproduction *reproduction) {
-  write_text(reproduction, &reproduction->text);
-  write_csv(reproduction, &reproduction->csv);
-  write_json(reproduction, &reproduction->json);
 }

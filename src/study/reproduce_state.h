@@ -2,19 +2,25 @@
 #ifndef RPINN_STUDY_REPRODUCE_STATE_H
 #define RPINN_STUDY_REPRODUCE_STATE_H
 
-#include "published.h"
+#include "reproduce_cases.h"
 #include "rpinn/study.h"
 #include "text.h"
 
-enum { RPINN_BOOTSTRAP_RESAMPLES = 200 };
+enum { RPINN_BOOTSTRAP_RESAMPLES = 200, RPINN_MAX_PAPER_RUNS = 64 };
 
-/* One block of a table: a problem with its noise and its number of points. */
-typedef struct RpinnPaperCase {
-  const char *table, *problem, *num_points, *sigma;
-  unsigned samples, iterations; /* of the paper */
-  /* A figure of u that is shown but not judged; RPINN_NUM_TABLE_METRICS: none. */
-  RpinnTableMetric only_reported;
-} RpinnPaperCase;
+/* A method on a case. */
+typedef struct RpinnReproducedRun {
+  const RpinnPaperCase *paper_case;
+  RpinnPaperMethod method;
+  const char *name;       /* of its directory */
+  const char *reason;     /* why it is not made; NULL: it is */
+  const char *settings;   /* in words */
+  const char *departures; /* from the preset `paper`, in words; "": none */
+  double members;         /* draws of all chains together */
+  double chains, warmup;  /* NaN without chains */
+  double iterations;      /* NaN with chains */
+  double seconds;
+} RpinnReproducedRun;
 
 typedef enum RpinnVerdict {
   RPINN_VERDICT_NONE,     /* not judged */
@@ -23,33 +29,81 @@ typedef enum RpinnVerdict {
   RPINN_VERDICT_DIFFERS
 } RpinnVerdict;
 
-/* One method and quantity of a case. */
+/* One quantity of a run. */
 typedef struct RpinnReproducedRow {
-  const RpinnPaperCase *paper_case;
-  const char *method, *quantity;
-  const RpinnPublishedRow *published, *rerun; /* rerun may be NULL */
-  const char *reason;                         /* why there is nothing of ours; NULL: there is */
-  const char *run;                            /* the name of its directory */
-  double members, iterations, seconds;
+  const RpinnReproducedRun *run;
+  size_t quantity; /* of the case */
+  const RpinnPublishedRow *published;
+  const RpinnPublishedRow *rerun;   /* may be NULL */
+  const RpinnPublishedRow *divided; /* SVGD with the repulsion of the paper's formula; may be NULL */
   double ours[RPINN_NUM_TABLE_METRICS], errors[RPINN_NUM_TABLE_METRICS], tolerances[RPINN_NUM_TABLE_METRICS];
   RpinnVerdict verdicts[RPINN_NUM_TABLE_METRICS];
+  double effective_size; /* of the draws of chains; NaN without chains */
+  const char *unjudged;  /* why nothing is judged; NULL: it is */
+  bool has_peak;         /* SVGD: the figures where LPP was highest on the way */
+  double peak_iteration, peak[RPINN_NUM_TABLE_METRICS];
 } RpinnReproducedRow;
+
+typedef enum RpinnChainFigure {
+  RPINN_CHAIN_RL2,
+  RPINN_CHAIN_LPP_TABLE,
+  RPINN_NUM_CHAIN_FIGURES
+} RpinnChainFigure;
+
+/* One chain of Table 3. */
+typedef struct RpinnReproducedChain {
+  size_t number; /* from 1 */
+  double figures[RPINN_PAPER_QUANTITIES][RPINN_NUM_CHAIN_FIGURES];
+} RpinnReproducedChain;
+
+/* The chains of a run, and the published ones, both in rising order of rl2 of u: chains have no order of their own. */
+typedef struct RpinnReproducedChains {
+  const RpinnReproducedRun *run;
+  size_t num_ours, num_published;
+  RpinnReproducedChain *ours, *published;
+  const RpinnPublishedRow *worst[RPINN_PAPER_QUANTITIES]; /* of the re-run's; may be NULL */
+  double max_rhat[RPINN_PAPER_QUANTITIES];
+} RpinnReproducedChains;
 
 struct RpinnReproduction {
   RpinnArena *arena;
   const RpinnReproduceOptions *options;
-  const char *name;
-  bool is_paper_scale, has_data, interrupted;
-  bool methods[2]; /* rpinn, ensemble: asked for */
+  const char *name;  /* what is asked for */
+  const char *table; /* whose runs it needs */
+  RpinnPaperScale scale;
+  bool is_figure, has_data, interrupted;
+  bool methods[RPINN_NUM_PAPER_METHODS]; /* asked for */
   RpinnPublishedTable published;
-  size_t num_rows;
+  size_t num_runs, num_rows, num_chain_tables;
+  RpinnReproducedRun *runs;
   RpinnReproducedRow *rows;
+  RpinnReproducedChains *chain_tables; /* Table 3 */
   RpinnText text, json, csv;
 };
 
+/* Room for the runs, their rows and their chains, as the table has them. */
+RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction);
+/* Seconds that the run would still take, about; 0 when it is finished. */
+RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
+                                            RpinnReproducedRun *run, double *seconds);
+/* Make a run, or find it finished, and fill its rows, or write its panels. */
+RpinnStatus rpinn_reproduction_make_run(RpinnContext *context, RpinnReproduction *reproduction,
+                                        RpinnReproducedRun *run);
 /* Tolerances and verdicts of a row whose figures, errors and members are there. */
 void rpinn_reproduction_judge(const RpinnReproduction *reproduction, RpinnReproducedRow *row);
-/* Fill text, csv and json from the rows. */
-void rpinn_reproduction_report(RpinnReproduction *reproduction);
+/* In rising order of rl2 of the first quantity. */
+void rpinn_chains_sort(size_t count, RpinnReproducedChain *chains);
+/* Largest minus smallest rl2 of a quantity. */
+double rpinn_chains_range(size_t count, const RpinnReproducedChain *chains, size_t quantity);
+
+/* How many figures of all rows have this verdict. */
+size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict);
+/* The reproduction as a page of Markdown, as CSV and as JSON. */
+void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text);
+void rpinn_reproduction_write_csv(const RpinnReproduction *reproduction, RpinnText *csv);
+void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnText *text);
+/* The chains of Table 3 as a section of the page. */
+void rpinn_chains_write_text(const RpinnReproduction *reproduction, const RpinnReproducedChains *chains,
+                             RpinnText *text);
 
 #endif
