@@ -1,5 +1,7 @@
 /* The optimisers on problems with known answers, their stops, their saved states, and their manners: no
  * allocation while they advance, no way up, no fear of regions where the loss is not finite. */
+#include <float.h>
+
 #include "check.h"
 
 #include "random_stream.h"
@@ -897,6 +899,51 @@ static void stops_at_rounding(void **state) {
   rpinn_energy_objective_destroy(energy);
 }
 
+/* The quadratic plus 100, summed in float: the value is off by some units of rounding, 1e-5 each, up or
+ * down from one theta to the next, while the gradient keeps its digits. */
+static RpinnStatus coarse_evaluate(void *data, const double *x, double *value, double *gradient) {
+  const Quadratic *quadratic = data;
+  double rounded[20], y[20];
+  float sum = 0;
+  for (size_t j = 0; j < 20; j++) rounded[j] = (double)(float)x[j];
+  RpinnStatus status = quadratic_evaluate(data, rounded, value, gradient);
+  reflect(20, rounded, y);
+  for (size_t j = 0; j < 20; j++) {
+    float off = (float)(y[j] - quadratic_center(j));
+    sum += 5 * (1 + off) + (0.5f * (float)quadratic_curvature(quadratic, j) * off * off - 5 * off);
+  }
+  *value = (double)sum;
+  return status;
+}
+
+/* L-BFGS that knows of it goes on by slopes, and stops when there is no more to win; one that takes the values
+ * for double precision gives up before. */
+static void lbfgs_minimises_in_float(void **state) {
+  (void)state;
+  RpinnStop stops[2];
+  double gradients[2];
+  for (size_t told = 0; told < 2; told++) {
+    Quadratic quadratic = {.num_parameters = 20, .condition = 1e5};
+    RpinnObjective objective = {.num_parameters = 20,
+                                .data = &quadratic,
+                                .evaluate = coarse_evaluate,
+                                .epsilon = told ? (double)FLT_EPSILON : 0};
+    RpinnLbfgsOptions options = rpinn_lbfgs_default_options();
+    RpinnOptimizer *optimizer = make_lbfgs(&objective, &options);
+    double x[20] = {0};
+    RpinnOptimum optimum = run(optimizer, x);
+    say(told ? "quadratic in float" : "quadratic in float, not told", optimum.loss - 100, &optimum);
+    stops[told] = optimum.stop;
+    gradients[told] = optimum.gradient_norm;
+    rpinn_optimizer_destroy(optimizer);
+  }
+  assert_int_equal(stops[0], RPINN_STOP_LINE_SEARCH_FAILED);
+  assert_int_equal(stops[1], RPINN_STOP_NO_PROGRESS);
+  double limit = 1e5 * (double)FLT_EPSILON / 2; /* what rounding theta to float does to the gradient */
+  check_true(gradients[1] < limit && limit < gradients[0], "gradients of %g and %g", gradients[1],
+             gradients[0]);
+}
+
 static RpinnStatus uphill_evaluate(void *data, const double *x, double *value, double *gradient) {
   RpinnStatus status = chain_evaluate(data, x, value, gradient);
   for (size_t j = 0; gradient && j < 2; j++) gradient[j] = -gradient[j];
@@ -1363,6 +1410,7 @@ int main(void) {
                                      cmocka_unit_test(adam_stops_when_not_finite),
                                      cmocka_unit_test(stops_without_progress),
                                      cmocka_unit_test(stops_at_rounding),
+                                     cmocka_unit_test(lbfgs_minimises_in_float),
                                      cmocka_unit_test(lbfgs_stops_when_its_search_fails),
                                      cmocka_unit_test(levenberg_marquardt_stops_at_its_damping_limit),
                                      cmocka_unit_test(resumes_bit_for_bit),

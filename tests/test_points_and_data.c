@@ -467,6 +467,26 @@ static void measurements_from_files(void **state) {
   bench_close(&bench);
 }
 
+/* A table that some terms name: each takes its rows; terms that do not name it keep what they have. */
+static void a_table_that_terms_share(void **state) {
+  (void)state;
+  char path[PATH_SIZE];
+  snprintf(path, sizeof path, "%s/tests/problems/shared-table.yaml", source_folder());
+  ProblemBench bench = bench_load(path, NULL);
+  bench_build(&bench);
+  const RpinnTermData *slope = bench_data(&bench, "slope"), *value = bench_data(&bench, "value"),
+                      *curve = bench_data(&bench, "curve"), *late = bench_data(&bench, "late");
+  assert_true(slope->from_file && value->from_file && !curve->from_file && !late->from_file);
+  assert_int_equal(slope->points.count, 4);
+  for (size_t p = 0; p < 4; p++) check_close(slope->values[p], -sin(slope->points.x[p]), 1e-6);
+  assert_int_equal(value->points.count, 2);
+  for (size_t p = 0; p < 2; p++) check_close(value->values[p], cos(value->points.x[p]), 1e-6);
+  assert_int_equal(curve->points.count, 5);
+  check_close(curve->values[2], -1, 0);
+  check_close(late->points.x[0], 0.9, 0); /* the table has a row for it, at 0.7, and it does not ask */
+  bench_close(&bench);
+}
+
 /* Held-out terms have data and no part in the energy. */
 static void test_terms(void **state) {
   (void)state;
@@ -540,6 +560,7 @@ int main(void) {
                                      cmocka_unit_test(derived_truth),
                                      cmocka_unit_test(truth_from_a_table),
                                      cmocka_unit_test(measurements_from_files),
+                                     cmocka_unit_test(a_table_that_terms_share),
                                      cmocka_unit_test(test_terms),
                                      cmocka_unit_test(missing_data)};
   return cmocka_run_group_tests(tests, NULL, NULL);

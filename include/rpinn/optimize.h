@@ -81,7 +81,7 @@ typedef struct RpinnOptimum {
   const double *theta; /* [num_parameters] */
   double loss, gradient_norm;
   /* The point of lowest loss and that loss. L-BFGS and Levenberg–Marquardt only ever go down (L-BFGS up to
-   * rounding, 64 epsilon), so it is the point reached; for Adam it is the best of the points it looked at:
+   * rounding, 64 of the objective's epsilon), so it is the point reached; for Adam it is the best of the points it looked at:
    * the start, the ends of chunks and the end. Where no loss was finite it is the start, with an infinite
    * loss. */
   const double *best_theta; /* [num_parameters] */

@@ -46,6 +46,9 @@ typedef struct RpinnObjective {
    * taken (not at the new theta). NULL: composed from evaluate. */
   RpinnStatus (*adam_advance)(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
                               double *value);
+  /* Optional: the unit of rounding of the arithmetic behind value and gradient, FLT_EPSILON for one that
+   * computes in float. A method tells by it which differences of values mean nothing. 0: DBL_EPSILON. */
+  double epsilon;
 } RpinnObjective;
 
 typedef struct RpinnLogDensity {

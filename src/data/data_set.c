@@ -156,10 +156,29 @@ static RpinnStatus allocate_values(Builder *builder, RpinnTermData *data) {
   return data->values ? RPINN_OK : rpinn_fail_memory(builder->context);
 }
 
-/* Rows of the file of all terms that belong to one term. */
-static RpinnStatus take_from_all(Builder *builder, size_t index) {
+/* A table of several terms: term,<coordinates>,value, and no name that the problem lacks. */
+static RpinnStatus check_table_of_terms(Builder *builder, const RpinnCsvTable *table) {
+  RPINN_TRY(check_columns(builder, table, "term", true, "value"));
+  size_t column = (size_t)rpinn_csv_column(table, "term");
+  const char **names = RPINN_ARENA_NEW(builder->data->arena, const char *, builder->problem->num_terms);
+  if (!names) return rpinn_fail_memory(builder->context);
+  for (size_t i = 0; i < builder->problem->num_terms; i++) names[i] = builder->problem->terms[i].name;
+  for (size_t row = 0; row < table->num_rows; row++) {
+    const char *name = table->text[row * table->num_columns + column];
+    bool known = false;
+    for (size_t i = 0; i < builder->problem->num_terms; i++) known |= !strcmp(names[i], name);
+    if (known) continue;
+    const char *near = rpinn_nearest_name(name, names, builder->problem->num_terms);
+    return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
+                         "unknown term '%s'; expected a term of the problem%s%s%s", name,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  }
+  return RPINN_OK;
+}
+
+/* Rows of a table of several terms that belong to one of them. */
+static RpinnStatus take_rows_of_term(Builder *builder, const RpinnCsvTable *table, size_t index) {
   const RpinnTerm *term = &builder->problem->terms[index];
-  const RpinnCsvTable *table = builder->all;
   RpinnTermData *data = &builder->data->terms[index];
   size_t term_column = (size_t)rpinn_csv_column(table, "term"),
          value_column = (size_t)rpinn_csv_column(table, "value");
@@ -204,7 +223,20 @@ static RpinnStatus compare_points(Builder *builder, const RpinnTerm *term, const
   return RPINN_OK;
 }
 
-/* A term's own file: <coordinates>,value; or value alone for the points of `at`. */
+/* A table that several terms share: each takes the rows that carry its name, and their points. */
+static RpinnStatus take_from_shared(Builder *builder, const RpinnCsvTable *table, size_t index) {
+  const RpinnTerm *term = &builder->problem->terms[index];
+  if (term->at.sampling != RPINN_POINTS_OF_DATA)
+    return rpinn_fail_at(
+        builder->context, term->at.place,
+        "the rows of '%.60s' for term '%s' have points of their own; expected no 'at' beside "
+        "a file with a column 'term'",
+        term->data.text, term->name);
+  RPINN_TRY(check_table_of_terms(builder, table));
+  return take_rows_of_term(builder, table, index);
+}
+
+/* A term's own file: <coordinates>,value; or value alone for the points of `at`; or one that terms share. */
 static RpinnStatus take_from_own(Builder *builder, size_t index) {
   const RpinnTerm *term = &builder->problem->terms[index];
   RpinnTermData *data = &builder->data->terms[index];
@@ -212,6 +244,7 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
   const char *path = rpinn_problem_path(builder->problem, term->data.text);
   if (!path) return rpinn_fail_memory(builder->context);
   RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, term->data.place, &table));
+  if (rpinn_csv_column(table, "term") >= 0) return take_from_shared(builder, table, index);
   bool own_points = term->at.sampling == RPINN_POINTS_OF_DATA;
   bool with_points = own_points || rpinn_csv_column(table, builder->problem->coordinates[0].name) >= 0;
   RPINN_TRY(check_columns(builder, table, NULL, with_points, "value"));
@@ -295,23 +328,7 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
 static RpinnStatus read_all(Builder *builder) {
   RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, builder->problem->data_file,
                                  builder->problem->data_place, &builder->all));
-  const RpinnCsvTable *table = builder->all;
-  RPINN_TRY(check_columns(builder, table, "term", true, "value"));
-  size_t column = (size_t)rpinn_csv_column(table, "term");
-  const char **names = RPINN_ARENA_NEW(builder->data->arena, const char *, builder->problem->num_terms);
-  if (!names) return rpinn_fail_memory(builder->context);
-  for (size_t i = 0; i < builder->problem->num_terms; i++) names[i] = builder->problem->terms[i].name;
-  for (size_t row = 0; row < table->num_rows; row++) {
-    const char *name = table->text[row * table->num_columns + column];
-    bool known = false;
-    for (size_t i = 0; i < builder->problem->num_terms; i++) known |= !strcmp(names[i], name);
-    if (known) continue;
-    const char *near = rpinn_nearest_name(name, names, builder->problem->num_terms);
-    return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
-                         "unknown term '%s'; expected a term of the problem%s%s%s", name,
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-  }
-  return RPINN_OK;
+  return check_table_of_terms(builder, builder->all);
 }
 
 /* Terms that others point at with same_as come first: visit a term after the one that it refers to. */
@@ -320,7 +337,7 @@ static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   RpinnTermData *data = &builder->data->terms[index];
   if (done[index]) return RPINN_OK;
   done[index] = 1;
-  if (builder->all) return take_from_all(builder, index);
+  if (builder->all) return take_rows_of_term(builder, builder->all, index);
   if (term->at.sampling == RPINN_POINTS_SAME_AS) RPINN_TRY(make_term(builder, term->at.term, done));
   if (term->at.sampling != RPINN_POINTS_OF_DATA)
     RPINN_TRY(make_points(builder, &term->at, (uint32_t)index, &data->points));

@@ -18,6 +18,7 @@
 typedef struct Lbfgs {
   RpinnOptimizer base;
   RpinnObjective objective;
+  double epsilon; /* the unit of rounding of its values and gradients */
   size_t memory;
   size_t num_pairs, newest;             /* the pairs form a ring: newest, newest - 1, … modulo memory */
   double *steps, *changes;              /* s, y: [memory][N] */
@@ -74,7 +75,7 @@ static void remember_pair(Lbfgs *lbfgs) {
     y[j] = lbfgs->trial_gradient[j] - lbfgs->gradient[j];
   }
   double curvature = rpinn_dense_dot(N, s, y);
-  if (!(curvature > DBL_EPSILON * rpinn_dense_norm(N, s) * rpinn_dense_norm(N, y))) {
+  if (!(curvature > lbfgs->epsilon * rpinn_dense_norm(N, s) * rpinn_dense_norm(N, y))) {
     if (lbfgs->num_pairs == lbfgs->memory) lbfgs->num_pairs--; /* its slot was the oldest pair's */
     return;
   }
@@ -99,7 +100,7 @@ static void stay(Lbfgs *lbfgs, double slope) {
   if (base->stop != RPINN_STOP_RUNNING) return;
   if (lbfgs->num_pairs == 0)
     base->stop = RPINN_STOP_LINE_SEARCH_FAILED;
-  else if (-slope <= RPINN_LOSS_ROUNDING * fabs(base->loss))
+  else if (-slope <= RPINN_LOSS_UNITS * lbfgs->epsilon * fabs(base->loss))
     base->stop = RPINN_STOP_NO_PROGRESS;
   lbfgs->num_pairs = 0;
 }
@@ -124,6 +125,7 @@ static RpinnStatus iterate(RpinnOptimizer *optimizer, size_t most) {
                             .value = optimizer->loss,
                             .slope = slope,
                             .lowest_value = optimizer->lowest_loss,
+                            .rounding = RPINN_LOSS_UNITS * lbfgs->epsilon,
                             .first_step = lbfgs->num_pairs > 0 ? 1 : fmin(1, 1 / optimizer->gradient_norm),
                             .trial_theta = lbfgs->trial_theta,
                             .trial_gradient = lbfgs->trial_gradient};
@@ -191,6 +193,7 @@ RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *obje
   rpinn_dense_use_one_thread();
   Lbfgs *lbfgs = (Lbfgs *)base;
   lbfgs->objective = *objective;
+  lbfgs->epsilon = objective->epsilon > 0 ? objective->epsilon : DBL_EPSILON;
   lbfgs->memory = base->shape[0] = options->memory;
   if (!allocate(lbfgs)) {
     rpinn_optimizer_destroy(base);

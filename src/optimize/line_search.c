@@ -15,13 +15,13 @@
  *   (2 c1 - 1) phi'(0) >= phi'(a)   and   phi(a) <= lowest loss of the run, up to rounding,
  *
  * and the slopes decide which end of the bracket moves. It takes L-BFGS from half of the digits to nearly
- * all. */
+ * all, in float as in double: the caller says what rounding is. */
 #include "line_search.h"
 
 #include <math.h>
 
+#include "context.h"
 #include "dense_algebra.h"
-#include "optimizer.h"
 
 enum { MAX_TRIALS = 40 };
 static const double decrease_factor = 1e-4, curvature_factor = 0.9;
@@ -57,7 +57,7 @@ static bool is_finite(const Step *step) {
 }
 
 static double rounding(const RpinnLineSearch *search) {
-  return RPINN_LOSS_ROUNDING * fabs(search->value);
+  return search->rounding * fabs(search->value);
 }
 
 static bool decreases(const RpinnLineSearch *search, const Step *step) {

@@ -10,6 +10,7 @@ typedef struct RpinnLineSearch {
   const double *theta, *direction;      /* [N] */
   double value, slope;                  /* phi(0), phi'(0) < 0 */
   double lowest_value;                  /* the lowest loss of the run so far */
+  double rounding;                      /* values this far apart, relative to their size, are the same */
   double first_step;                    /* > 0 */
   double *trial_theta, *trial_gradient; /* [N] out: the point found and its gradient */
   double trial_value;                   /* out */

@@ -11,8 +11,10 @@
 #include "context.h"
 #include "rpinn/optimize.h"
 
-/* Two losses this close, relative to their size, differ by rounding: a loss is a sum of many squares. */
-#define RPINN_LOSS_ROUNDING (64 * DBL_EPSILON)
+/* Two losses this close, relative to their size and in units of rounding, are the same: a loss is a sum of
+ * many squares. */
+#define RPINN_LOSS_UNITS    64
+#define RPINN_LOSS_ROUNDING (RPINN_LOSS_UNITS * DBL_EPSILON)
 
 /* A pass over the fields of a state, in one order for all three uses, so that they cannot drift apart. */
 typedef struct RpinnStateCursor {

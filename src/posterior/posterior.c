@@ -1,6 +1,7 @@
 /* A problem and its data become an energy model on a backend, and from there the abstract targets. */
 #include "posterior.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -239,10 +240,12 @@ static RpinnStatus member_adam(void *data, const RpinnAdamRule *rule, RpinnAdamS
 
 RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member) {
   bool has_adam = member->posterior->backend->operations->adam_advance != NULL;
+  RpinnPrecision precision = member->posterior->precision;
   return (RpinnObjective){.num_parameters = member->posterior->model.num_parameters,
                           .data = member,
                           .evaluate = member_evaluate,
-                          .adam_advance = has_adam ? member_adam : NULL};
+                          .adam_advance = has_adam ? member_adam : NULL,
+                          .epsilon = precision == RPINN_PRECISION_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON};
 }
 
 static RpinnStatus squares_residuals(void *data, const double *theta, double *rows) {
