@@ -307,6 +307,43 @@ static void test_line(void **state) {
   bench_close(&bench);
 }
 
+/* A Gaussian prior among the terms is no data: no likelihood of it and nothing observed, and the rows of the terms behind
+ * it are found. */
+static void test_prior_term(void **state) {
+  (void)state;
+  static const char text[] =
+      "name: prior\n"
+      "coordinates: {x: [0, 1]}\n"
+      "fields: {u: {network: [3]}}\n"
+      "terms:\n"
+      "  a: {expect: u, at: {grid: 3}, data: x, noise: 0.1}\n"
+      "  g: {gaussian: {field: u, covariance: squared_exponential, length: 2, mean: 0.5}, at: {grid: 9}}\n"
+      "  b: {expect: u, at: {grid: 2}, data: 1, noise: 0.2}\n"
+      "prior: {reference_term: a}\n";
+  ProblemBench bench = bench_parse(text, NULL);
+  bench_build(&bench);
+  size_t num_rows = bench.posterior->terms[1].num_rows;
+  double mean[9];
+  for (size_t p = 0; p < 9; p++) mean[p] = 0.5;
+  assert_true(num_rows < 9);
+  RpinnPosteriorFileOptions options = make_options(1, 4, 0);
+  bench_require(&bench, write_file(&bench, "posterior_prior.nc", &options), "write");
+  int root = open_file("posterior_prior.nc"), id;
+  int likelihood = group_of(root, "log_likelihood"), observed = group_of(root, "observed_data"),
+      constant = group_of(root, "constant_data");
+  expect_rows(likelihood, "a", "chain,draw,a_point", NC_DOUBLE, &options, 1, 'l', 0, 3);
+  expect_rows(likelihood, "b", "chain,draw,b_point", NC_DOUBLE, &options, 1, 'l', 3 + num_rows, 2);
+  assert_int_equal(nc_inq_varid(likelihood, "g", &id), NC_ENOTVAR);
+  assert_int_equal(nc_inq_varid(observed, "g", &id), NC_ENOTVAR);
+  expect_numbers(observed, "b", "b_point", NC_DOUBLE, 2, bench.posterior->terms[2].targets);
+  expect_numbers(constant, "g_x", "g_point", NC_DOUBLE, 9, bench.posterior->terms[1].points);
+  expect_numbers(constant, "g_mean", "g_point", NC_DOUBLE, 9, mean);
+  assert_int_equal(nc_inq_varid(constant, "g_sigma", &id), NC_ENOTVAR);
+  nc_close(root);
+  remove("posterior_prior.nc");
+  bench_close(&bench);
+}
+
 /* A backend in float: its parameters are kept as floats. */
 static void test_float(void **state) {
   (void)state;
@@ -526,9 +563,9 @@ static int write_samples(const char *folder) {
 
 int main(int num_arguments, char **arguments) {
   if (num_arguments == 2) return write_samples(arguments[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),        cmocka_unit_test(test_float),
-                                     cmocka_unit_test(test_plane),       cmocka_unit_test(test_tensor_grid),
-                                     cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_mistakes),
-                                     cmocka_unit_test(test_full_disk)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),        cmocka_unit_test(test_prior_term),
+                                     cmocka_unit_test(test_float),       cmocka_unit_test(test_plane),
+                                     cmocka_unit_test(test_tensor_grid), cmocka_unit_test(test_equal_bytes),
+                                     cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_full_disk)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@ enum { MEMBER = 2 };
 
 /* ---- folders ---- */
 
-static const char *const saved_files[] = {"run.yaml", "data.csv", "truth.csv", "predict.csv"};
+static const char *const saved_files[] = {"run.yaml",    "data.csv",          "truth.csv",
+                                          "predict.csv", "u_field_given.csv", "u_field_points.csv"};
 enum { NUM_SAVED = sizeof saved_files / sizeof saved_files[0] };
 
 static void make_folder(char folder[64]) {
@@ -81,6 +82,11 @@ static void compare_data(const ProblemBench *a, const ProblemBench *b, const cha
     assert_int_equal(x->terms[t].missing, y->terms[t].missing);
     same_doubles(x->terms[t].points.x, y->terms[t].points.x, x->terms[t].points.count * d, "points", name);
     same_doubles(x->terms[t].values, y->terms[t].values, x->terms[t].points.count, "values", name);
+    assert_int_equal(x->terms[t].num_rows, y->terms[t].num_rows);
+    assert_true((x->terms[t].mix == NULL) == (y->terms[t].mix == NULL));
+    if (x->terms[t].mix)
+      same_doubles(x->terms[t].mix, y->terms[t].mix, x->terms[t].num_rows * x->terms[t].points.count,
+                   "priors", name);
   }
   assert_int_equal(x->predict.count, y->predict.count);
   assert_int_equal(a->problem->num_predicted, b->problem->num_predicted);

@@ -169,12 +169,11 @@ static void solve(size_t n, size_t m, double *A, double *b) {
 
 /* On a linear model u(x) = phi(x) theta the posterior of u is normal with phi C phi^T, C = (J^T J + P^2)^-1:
  * the draws' mean and standard deviation at every prediction point must agree within Monte Carlo error. */
-static void linear_draws_are_the_posterior(void **state) {
-  (void)state;
+static void check_linear_draws(const char *file) {
   enum { SAMPLES = 4000 };
   char folder[32], path[PATH_SIZE];
   RpinnRun *run;
-  Setup setup = {"tests/problems/linear-model.yaml",
+  Setup setup = {file,
                  5,
                  {{"method", "rpinn"},
                   {"samples", "4000"},
@@ -224,12 +223,12 @@ static void linear_draws_are_the_posterior(void **state) {
   char *csv = read_text(folder, "linear", "predictions.csv");
   char *line = strchr(csv, '\n') + 1;
   double worst_mean = 0, worst_spread = 0;
-  size_t points = posterior->data->predict.count;
+  size_t points = posterior->data->predict.count, d = problem->num_coordinates;
   for (size_t p = 0; p < points; p++, line = strchr(line, '\n') + 1) {
     double fields[32];
     size_t num_fields = split_line(line, 32, fields);
     assert_int_equal(num_fields,
-                     2 + 6 * problem->num_predicted); /* coordinates; mean, std, three quantiles, truth */
+                     d + 6 * problem->num_predicted); /* coordinates; mean, std, three quantiles, truth */
     for (size_t q = 0; q < problem->num_predicted; q++) {
       size_t v = q * points + p;
       double expected = at_zero[v], variance = 0;
@@ -237,7 +236,7 @@ static void linear_draws_are_the_posterior(void **state) {
         expected += phi[v * N + a] * mean[a];
         variance += phi[v * N + a] * right[a * V + v];
       }
-      double found_mean = fields[2 + 6 * q], found_spread = fields[3 + 6 * q], spread = sqrt(variance);
+      double found_mean = fields[d + 6 * q], found_spread = fields[d + 1 + 6 * q], spread = sqrt(variance);
       worst_mean = fmax(worst_mean, fabs(found_mean - expected) / (spread / sqrt(SAMPLES)));
       worst_spread = fmax(worst_spread, fabs(found_spread / spread - 1) * sqrt(2.0 * SAMPLES));
     }
@@ -253,6 +252,18 @@ static void linear_draws_are_the_posterior(void **state) {
   rpinn_problem_destroy(problem);
   rpinn_context_destroy(context);
   remove_folder(folder);
+}
+
+static void linear_draws_are_the_posterior(void **state) {
+  (void)state;
+  check_linear_draws("tests/problems/linear-model.yaml");
+}
+
+/* The same with a Gaussian prior among the terms: offsets act on its mixed rows like on any other. Its closed form is
+ * compared with dense formulas in test_gaussian_term.c. */
+static void linear_draws_with_a_gaussian_prior(void **state) {
+  (void)state;
+  check_linear_draws("tests/problems/linear-gaussian.yaml");
 }
 
 /* A learning rate that throws every member to infinity: all fail, after all their retries, and the run says
@@ -344,9 +355,11 @@ static void starts_from_elsewhere(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(threads_leave_no_mark), cmocka_unit_test(linear_draws_are_the_posterior),
-      cmocka_unit_test(failures_are_counted), cmocka_unit_test(time_limits_cut_no_member),
-      cmocka_unit_test(starts_from_elsewhere)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_leave_no_mark),
+                                     cmocka_unit_test(linear_draws_are_the_posterior),
+                                     cmocka_unit_test(linear_draws_with_a_gaussian_prior),
+                                     cmocka_unit_test(failures_are_counted),
+                                     cmocka_unit_test(time_limits_cut_no_member),
+                                     cmocka_unit_test(starts_from_elsewhere)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
  *
  * The energy of a member, with whitened rows r and offsets xi (NULL: none):
  *
- *   row (t, i)   r = (R_t(x_i; theta) - d_i) / s_t - xi          term by term, point by point
+ *   row (t, i)   r = (R_t(x_i; theta) - d_i) / s_t - xi          term by term, point by point, or mixed:
+ *   row (t, j)   r = sum_i mix_ji (R_t(x_i; theta) - d_i) / s_t - xi
  *   prior row j  p = (theta_j - mean_j) * root_j - xi_(M+j)      for root_j > 0
  *   E            = 1/2 sum r^2 + 1/2 sum p^2
  *
@@ -21,10 +22,11 @@
 
 /* One fitted term. */
 typedef struct RpinnTermModel {
-  size_t num_points;
-  const double *points; /* [num_points][num_coordinates] */
+  size_t num_points, num_rows; /* equal without mix */
+  const double *points;        /* [num_points][num_coordinates] */
   const RpinnResidualProgram *program;
   const double *targets; /* [num_points] d_i */
+  const double *mix;     /* [num_rows][num_points], num_rows <= num_points; NULL: rows are points */
   double inverse_sigma;  /* 1 / s_t */
 } RpinnTermModel;
 
@@ -35,7 +37,7 @@ typedef struct RpinnEnergyModel {
   const RpinnNetwork *networks; /* [num_fields] */
   size_t num_terms;
   const RpinnTermModel *terms;
-  size_t num_rows;       /* M: points of all terms */
+  size_t num_rows;       /* M: of all terms */
   size_t num_parameters; /* N: networks, then unknowns */
   size_t unknown_start;  /* position of the first unknown in theta */
   size_t num_unknowns;

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_table.h"
+#include "gaussian_term.h"
+
 enum { PREDICT_PART = 0xffffff };
 
 typedef struct Builder {
@@ -165,9 +168,13 @@ static RpinnStatus check_table_of_terms(Builder *builder, const RpinnCsvTable *t
   for (size_t i = 0; i < builder->problem->num_terms; i++) names[i] = builder->problem->terms[i].name;
   for (size_t row = 0; row < table->num_rows; row++) {
     const char *name = table->text[row * table->num_columns + column];
-    bool known = false;
-    for (size_t i = 0; i < builder->problem->num_terms; i++) known |= !strcmp(names[i], name);
-    if (known) continue;
+    const RpinnTerm *term = NULL;
+    for (size_t i = 0; i < builder->problem->num_terms; i++)
+      if (!strcmp(names[i], name)) term = &builder->problem->terms[i];
+    if (term && term->source == RPINN_DATA_GAUSSIAN)
+      return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
+                           "data for term '%s', which is gaussian; expected none for a prior", name);
+    if (term) continue;
     const char *near = rpinn_nearest_name(name, names, builder->problem->num_terms);
     return rpinn_fail_at(builder->context, rpinn_csv_place(table, row, column),
                          "unknown term '%s'; expected a term of the problem%s%s%s", name,
@@ -335,12 +342,15 @@ static RpinnStatus read_all(Builder *builder) {
 static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   const RpinnTerm *term = &builder->problem->terms[index];
   RpinnTermData *data = &builder->data->terms[index];
+  bool is_gaussian = term->source == RPINN_DATA_GAUSSIAN;
   if (done[index]) return RPINN_OK;
   done[index] = 1;
-  if (builder->all) return take_rows_of_term(builder, builder->all, index);
+  if (builder->all && !is_gaussian) return take_rows_of_term(builder, builder->all, index);
   if (term->at.sampling == RPINN_POINTS_SAME_AS) RPINN_TRY(make_term(builder, term->at.term, done));
   if (term->at.sampling != RPINN_POINTS_OF_DATA)
     RPINN_TRY(make_points(builder, &term->at, (uint32_t)index, &data->points));
+  if (is_gaussian)
+    return rpinn_gaussian_term_fill(builder->context, builder->data->arena, builder->problem, term, data);
   return make_values(builder, index);
 }
 
@@ -371,7 +381,10 @@ static RpinnStatus build(Builder *builder) {
   uint8_t *done = RPINN_ARENA_NEW(data->arena, uint8_t, problem->num_terms);
   if (!data->terms || !done) return rpinn_fail_memory(builder->context);
   if (problem->data_file) RPINN_TRY(read_all(builder));
-  for (size_t i = 0; i < problem->num_terms; i++) RPINN_TRY(make_term(builder, i, done));
+  for (size_t i = 0; i < problem->num_terms; i++) {
+    RPINN_TRY(make_term(builder, i, done));
+    if (!data->terms[i].mix) data->terms[i].num_rows = data->terms[i].points.count;
+  }
   RPINN_TRY(make_predictions(builder));
   return rpinn_expression_pool_status(builder->context, problem->pool);
 }
@@ -419,14 +432,16 @@ void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv) {
   rpinn_text_append(csv, "term,");
   write_coordinate_names(problem, csv);
   rpinn_text_append(csv, ",value\n");
-  for (size_t t = 0; t < problem->num_terms; t++)
-    for (size_t p = 0; p < data->terms[t].points.count && !data->terms[t].missing; p++) {
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    if (data->terms[t].missing || data->terms[t].mix) continue;
+    for (size_t p = 0; p < data->terms[t].points.count; p++) {
       char number[RPINN_NUMBER_TEXT];
       rpinn_text_append(csv, "%s,", problem->terms[t].name);
       write_point(problem, data->terms[t].points.x + p * problem->num_coordinates, csv);
       rpinn_number_format(data->terms[t].values[p], number);
       rpinn_text_append(csv, ",%s\n", number);
     }
+  }
 }
 
 void rpinn_point_set_write(const RpinnProblem *problem, const RpinnPointSet *points, RpinnText *csv) {

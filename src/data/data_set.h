@@ -4,11 +4,21 @@
 
 #include "truth.h"
 
+/* Measurements that the prior of a gaussian term is conditioned on. */
+typedef struct RpinnGivenValues {
+  size_t count;
+  double *places;              /* [count][num_coordinates] */
+  double *values, *deviations; /* [count] */
+} RpinnGivenValues;
+
 typedef struct RpinnTermData {
   RpinnPointSet points;
-  double *values; /* [points.count] */
-  bool missing;   /* no data were given: the values are zeros */
-  bool from_file; /* the values were read, not made */
+  double *values;    /* [points.count]; of a gaussian term the mean of its prior */
+  bool missing;      /* no data were given: the values are zeros */
+  bool from_file;    /* the values were read, not made */
+  size_t num_rows;   /* of the energy: points.count, or those of mix */
+  const double *mix; /* [num_rows][points.count] of a gaussian term, see gaussian_rows.h; else NULL */
+  RpinnGivenValues given;
 } RpinnTermData;
 
 typedef struct RpinnDataSet {
@@ -26,7 +36,7 @@ RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, 
                                   RpinnDataSet **data);
 void rpinn_data_set_destroy(RpinnDataSet *data);
 
-/* All terms as `term,<coordinates>,value`, each number so that it reads back exactly. */
+/* All terms with data as `term,<coordinates>,value`, each number so that it reads back exactly. */
 void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv);
 /* A CSV file of points, with one column per coordinate and no others. Points outside the domain are refused,
  * unless anywhere is set. */

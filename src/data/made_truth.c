@@ -13,17 +13,21 @@ static size_t num_cells(const RpinnProblem *problem) {
 
 /* ---- the field ---- */
 
-RpinnStatus rpinn_made_field(RpinnContext *context, RpinnProblem *problem, uint64_t seed, double **values) {
-  const RpinnDrawnFieldSpec *spec = &problem->truth.field;
+RpinnFieldModel rpinn_field_of_law(const RpinnProblem *problem, const RpinnFieldLaw *law) {
   RpinnFieldModel model = {.num_axes = problem->num_coordinates,
-                           .correlation = (RpinnCorrelation)spec->correlation,
-                           .mean = spec->mean,
-                           .variance = spec->variance};
+                           .correlation = (RpinnCorrelation)law->correlation,
+                           .mean = law->mean,
+                           .variance = law->variance};
+  for (size_t i = 0; i < model.num_axes; i++) model.length[i] = law->length[i];
+  return model;
+}
+
+RpinnStatus rpinn_made_field(RpinnContext *context, RpinnProblem *problem, uint64_t seed, double **values) {
+  RpinnFieldModel model = rpinn_field_of_law(problem, &problem->truth.field.law);
   double *places[RPINN_FIELD_MAX_AXES];
   RpinnRandomField *field;
   for (size_t i = 0; i < model.num_axes; i++) {
     const RpinnCoordinate *coordinate = &problem->coordinates[i];
-    model.length[i] = spec->length[i];
     places[i] = RPINN_ARENA_NEW(problem->arena, double, problem->truth.cells[i]);
     if (!places[i]) return rpinn_fail_memory(context);
     rpinn_cell_centres(coordinate->low, coordinate->high, problem->truth.cells[i], places[i]);

@@ -3,7 +3,11 @@
 #ifndef RPINN_DATA_MADE_TRUTH_H
 #define RPINN_DATA_MADE_TRUTH_H
 
+#include "covariance.h"
 #include "problem.h"
+
+/* A random field of a problem file in the terms of covariance.h. */
+RpinnFieldModel rpinn_field_of_law(const RpinnProblem *problem, const RpinnFieldLaw *law);
 
 RpinnStatus rpinn_made_field(RpinnContext *context, RpinnProblem *problem, uint64_t seed, double **values);
 /* conductivity [cells] above 0; sources [cells] or NULL. */

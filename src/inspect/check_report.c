@@ -67,6 +67,8 @@ static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
     append_cell(text, posterior->sigmas.weights[t]);
     append_cell(text, term->has_noise ? term->noise : (double)NAN);
     append_cell(text, posterior->sigmas.terms[t]);
+    if (term->source == RPINN_DATA_GAUSSIAN)
+      rpinn_text_append(text, "  gaussian prior, %zu rows", posterior->data->terms[t].num_rows);
     rpinn_text_append(text, "%s\n", term->is_test ? "  held out" : "");
   }
   rpinn_text_append(text, "  %-18s %8zu", "prior", posterior->model.unknown_start);
@@ -180,8 +182,14 @@ static void json_terms(const RpinnCheck *check, RpinnJson *json) {
     rpinn_json_number(json, "weight", posterior->sigmas.weights[t]);
     rpinn_json_number(json, "noise", term->has_noise ? term->noise : (double)NAN);
     rpinn_json_number(json, "sigma", posterior->sigmas.terms[t]);
-    rpinn_json_text(json, "role", term->is_test ? "test" : "fit");
-    rpinn_json_boolean(json, "has_data", !posterior->data->terms[t].missing);
+    rpinn_json_text(json, "role",
+                    term->source == RPINN_DATA_GAUSSIAN ? "prior"
+                    : term->is_test                     ? "test"
+                                                        : "fit");
+    if (term->source == RPINN_DATA_GAUSSIAN)
+      rpinn_json_number(json, "rows", (double)posterior->data->terms[t].num_rows);
+    rpinn_json_boolean(json, "has_data",
+                       !posterior->data->terms[t].missing && term->source != RPINN_DATA_GAUSSIAN);
     if (!term->is_test) {
       rpinn_json_number(json, "instructions",
                         (double)posterior->model.terms[fitted].program->num_instructions);

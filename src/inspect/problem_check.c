@@ -27,7 +27,7 @@ typedef struct Examiner {
   double *offsets;                    /* [M + N] of the smaller model */
   double *rows, *jacobian, *gradient; /* [M], [M][N], [N] */
   double *direction;                  /* [N] */
-  size_t *group_sizes;                /* [num_terms] points of each term */
+  size_t *group_sizes;                /* [num_terms] rows of each term */
   double *group_errors;               /* [num_terms] */
 } Examiner;
 
@@ -36,6 +36,31 @@ static void keep_largest(double *worst, double value) {
 }
 
 /* ---- the smaller model ---- */
+
+/* POINTS_PER_TERM points, the first and the last among them. Of a matrix that mixes them as many rows, and the columns of
+ * these points: derivatives ask for no more. */
+static RpinnStatus thin_term(Examiner *examiner, RpinnTermModel *term) {
+  RpinnArena *arena = examiner->check->arena;
+  size_t all = term->num_points, dimension = examiner->model.num_coordinates;
+  size_t num_rows = term->num_rows < POINTS_PER_TERM ? term->num_rows : POINTS_PER_TERM;
+  double *points = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM *dimension);
+  double *targets = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM);
+  double *mix = RPINN_ARENA_NEW(arena, double, num_rows *POINTS_PER_TERM);
+  if (!points || !targets || !mix) return rpinn_fail_memory(examiner->context);
+  for (size_t p = 0; p < POINTS_PER_TERM; p++) {
+    size_t from = p * (all - 1) / (POINTS_PER_TERM - 1);
+    memcpy(points + p * dimension, term->points + from * dimension, dimension * sizeof *points);
+    targets[p] = term->targets[from];
+    for (size_t j = 0; term->mix && j < num_rows; j++)
+      mix[j * POINTS_PER_TERM + p] = term->mix[j * all + from];
+  }
+  term->points = points;
+  term->targets = targets;
+  term->mix = term->mix ? mix : NULL;
+  term->num_points = POINTS_PER_TERM;
+  term->num_rows = num_rows;
+  return RPINN_OK;
+}
 
 static RpinnStatus thin_terms(Examiner *examiner) {
   const RpinnPosterior *posterior = examiner->check->posterior;
@@ -50,22 +75,9 @@ static RpinnStatus thin_terms(Examiner *examiner) {
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     RpinnTermModel *term = &examiner->terms[t];
     *term = posterior->model.terms[t];
-    size_t all = term->num_points, dimension = examiner->model.num_coordinates;
-    if (all > POINTS_PER_TERM) {
-      double *points = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM *dimension);
-      double *targets = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM);
-      if (!points || !targets) return rpinn_fail_memory(examiner->context);
-      for (size_t p = 0; p < POINTS_PER_TERM; p++) {
-        size_t from = p * (all - 1) / (POINTS_PER_TERM - 1);
-        memcpy(points + p * dimension, term->points + from * dimension, dimension * sizeof *points);
-        targets[p] = term->targets[from];
-      }
-      term->points = points;
-      term->targets = targets;
-      term->num_points = POINTS_PER_TERM;
-    }
-    examiner->group_sizes[t] = term->num_points;
-    examiner->model.num_rows += term->num_points;
+    if (term->num_points > POINTS_PER_TERM) RPINN_TRY(thin_term(examiner, term));
+    examiner->group_sizes[t] = term->num_rows;
+    examiner->model.num_rows += term->num_rows;
   }
   examiner->model.terms = examiner->terms;
   return RPINN_OK;

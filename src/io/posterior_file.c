@@ -323,15 +323,21 @@ static RpinnStatus define_statistics(RpinnContext *context, RpinnPosteriorFile *
   return RPINN_OK;
 }
 
-/* The dimensions <term>_point of all fitted terms; dimensions [model.num_terms] in the arena. */
+/* A gaussian term is a prior: it has points, but no data and no likelihood. */
+static bool has_data(const RpinnPosterior *posterior, size_t term) {
+  return !posterior->terms[term].mix;
+}
+
+/* The dimensions <term>_point of all fitted terms, or of those with data; dimensions [model.num_terms] in the arena. */
 static RpinnStatus define_term_points(RpinnContext *context, RpinnPosteriorFile *file, int group,
-                                      int **dimensions) {
+                                      bool data_only, int **dimensions) {
   const RpinnPosterior *posterior = file->posterior;
   *dimensions = RPINN_ARENA_NEW(file->arena, int, posterior->model.num_terms);
   if (!*dimensions) return rpinn_fail_memory(context);
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    RPINN_TRY(define_dimension(context, file, group, rpinn_posterior_term_name(posterior, t), "_point",
-                               posterior->terms[t].num_points, NULL, 1, &(*dimensions)[t]));
+    if (!data_only || has_data(posterior, t))
+      RPINN_TRY(define_dimension(context, file, group, rpinn_posterior_term_name(posterior, t), "_point",
+                                 posterior->terms[t].num_points, NULL, 1, &(*dimensions)[t]));
   return RPINN_OK;
 }
 
@@ -340,12 +346,13 @@ static RpinnStatus define_log_likelihood(RpinnContext *context, RpinnPosteriorFi
   Group group;
   int *dimensions;
   RPINN_TRY(define_draw_group(context, file, "log_likelihood", file->num_draws, 1, &group));
-  RPINN_TRY(define_term_points(context, file, group.id, &dimensions));
+  RPINN_TRY(define_term_points(context, file, group.id, true, &dimensions));
   file->log_likelihood = new_variables(file, posterior->model.num_terms);
   if (!file->log_likelihood) return rpinn_fail_memory(context);
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    RPINN_TRY(define_variable(context, file, &group, rpinn_posterior_term_name(posterior, t), "", NC_DOUBLE,
-                              1, &dimensions[t], &file->log_likelihood[t]));
+    if (has_data(posterior, t))
+      RPINN_TRY(define_variable(context, file, &group, rpinn_posterior_term_name(posterior, t), "", NC_DOUBLE,
+                                1, &dimensions[t], &file->log_likelihood[t]));
   return RPINN_OK;
 }
 
@@ -441,10 +448,11 @@ static RpinnStatus write_observed_data(RpinnContext *context, RpinnPosteriorFile
   const RpinnPosterior *posterior = file->posterior;
   int group, *dimensions;
   RPINN_TRY(define_group(context, file, "observed_data", &group));
-  RPINN_TRY(define_term_points(context, file, group, &dimensions));
+  RPINN_TRY(define_term_points(context, file, group, true, &dimensions));
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    RPINN_TRY(write_constant(context, file, group, rpinn_posterior_term_name(posterior, t), "", 1,
-                             &dimensions[t], posterior->terms[t].targets));
+    if (has_data(posterior, t))
+      RPINN_TRY(write_constant(context, file, group, rpinn_posterior_term_name(posterior, t), "", 1,
+                               &dimensions[t], posterior->terms[t].targets));
   return RPINN_OK;
 }
 
@@ -452,7 +460,7 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
   const RpinnPosterior *posterior = file->posterior;
   int group, *dimensions;
   RPINN_TRY(define_group(context, file, "constant_data", &group));
-  RPINN_TRY(define_term_points(context, file, group, &dimensions));
+  RPINN_TRY(define_term_points(context, file, group, false, &dimensions));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     const RpinnTermModel *term = &posterior->terms[t];
     char first[NAME_SIZE];
@@ -461,7 +469,10 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
       RPINN_TRY(
           write_coordinate(context, file, group, first, i, term->num_points, term->points, dimensions[t]));
     double sigma = rpinn_posterior_term_sigma(posterior, t);
-    RPINN_TRY(write_constant(context, file, group, first, "sigma", 0, NULL, &sigma));
+    if (has_data(posterior, t))
+      RPINN_TRY(write_constant(context, file, group, first, "sigma", 0, NULL, &sigma));
+    else
+      RPINN_TRY(write_constant(context, file, group, first, "mean", 1, &dimensions[t], term->targets));
   }
   double sigma = rpinn_posterior_prior_sigma(posterior);
   return write_constant(context, file, group, "prior_sigma", "", 0, NULL, &sigma);
@@ -483,8 +494,10 @@ static size_t largest_size(const RpinnPosteriorFile *file) {
   const RpinnProblem *problem = posterior->problem;
   size_t num_points = problem->has_predict ? posterior->data->predict.count : 0;
   size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
+  size_t num_compared = 0;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) num_compared += posterior->terms[t].num_points;
   size_t numbers =
-      (posterior->model.num_rows + num_points) * num_copies +
+      (num_compared + num_points) * num_copies +
       (1 + NUM_DIAGNOSTICS) * (num_points * problem->num_predicted + 2 * posterior->model.num_parameters) +
       NUM_DRAW_GROUPS * (file->num_draws + file->warmup.num_draws + file->num_chains);
   size_t size = BASE + numbers * sizeof(double), real_size = type_size(real_type(posterior));
@@ -623,8 +636,10 @@ RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *
   RPINN_TRY(add_draw(context, file, &file->draws, added));
   const double *log_likelihood = added->log_likelihood;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
-    RPINN_TRY(add_row(context, file, &file->log_likelihood[t], chain, draw, file->num_draws, log_likelihood));
-    log_likelihood += posterior->terms[t].num_points;
+    if (has_data(posterior, t))
+      RPINN_TRY(
+          add_row(context, file, &file->log_likelihood[t], chain, draw, file->num_draws, log_likelihood));
+    log_likelihood += posterior->terms[t].num_rows;
   }
   return is_kept ? add_predictions(context, file, chain, draw, added->predictions) : RPINN_OK;
 }

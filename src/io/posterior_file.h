@@ -5,11 +5,12 @@
  *   sample_stats               member, and the statistics of the method (chain, draw)
  *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
  *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
- *   log_likelihood             each fitted term (chain, draw, <term>_point)
+ *   log_likelihood             each fitted term with data (chain, draw, <term>_point)
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known
- *   observed_data              each fitted term (<term>_point)
- *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma, prior_sigma
+ *   observed_data              each fitted term with data (<term>_point)
+ *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma, prior_sigma; of a gaussian term, which is
+ *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_sigma
  *
  * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the
  * dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing underscore.
@@ -37,10 +38,11 @@ typedef struct RpinnPosteriorFileOptions {
 typedef struct RpinnPosteriorDraw {
   uint64_t chain, draw;
   uint64_t member;
-  const double *parameters;     /* [N] */
-  const double *statistics;     /* [num_statistics] */
-  const double *log_likelihood; /* [M] log p of each datum, term by term */
-  const double *predictions;    /* [num_predicted][num_points]; may be NULL when they are not kept */
+  const double *parameters; /* [N] */
+  const double *statistics; /* [num_statistics] */
+  const double
+      *log_likelihood;       /* [M] log p of each datum, term by term; rows of gaussian terms are skipped */
+  const double *predictions; /* [num_predicted][num_points]; may be NULL when they are not kept */
 } RpinnPosteriorDraw;
 
 typedef struct RpinnPosteriorFile RpinnPosteriorFile;

@@ -76,11 +76,13 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
     if (problem->terms[t].is_test) continue;
     posterior->fitted[model->num_terms] = t;
     posterior->terms[model->num_terms++] = (RpinnTermModel){.num_points = data->points.count,
+                                                            .num_rows = data->num_rows,
                                                             .points = data->points.x,
                                                             .program = programs[t],
                                                             .targets = data->values,
+                                                            .mix = data->mix,
                                                             .inverse_sigma = 1 / posterior->sigmas.terms[t]};
-    model->num_rows += data->points.count;
+    model->num_rows += data->num_rows;
   }
   model->terms = posterior->terms;
   return RPINN_OK;

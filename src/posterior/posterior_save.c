@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gaussian_term.h"
 #include "posterior.h"
 #include "whole_file.h"
 
@@ -26,7 +27,8 @@ static bool reads_data(const RpinnPosterior *posterior) {
   const RpinnProblem *problem = posterior->problem;
   bool reads = problem->data_file != NULL;
   for (size_t t = 0; t < problem->num_terms; t++)
-    reads |= posterior->data->terms[t].from_file || problem->terms[t].at.sampling == RPINN_POINTS_CSV;
+    reads |= posterior->data->terms[t].from_file ||
+             (problem->terms[t].at.sampling == RPINN_POINTS_CSV && !posterior->data->terms[t].mix);
   return reads;
 }
 
@@ -47,9 +49,40 @@ static RpinnStatus save_truth(RpinnContext *context, const RpinnPosterior *poste
   return status;
 }
 
+/* As <term>_<kind>.csv, the name that run.yaml has for it; the text is freed. */
+static RpinnStatus save_prior_file(RpinnContext *context, const char *folder, const char *term,
+                                   const char *kind, RpinnText *text) {
+  RpinnText name = {0};
+  rpinn_text_append(&name, "%s_%s.csv", term, kind);
+  RpinnStatus status =
+      name.failed ? rpinn_fail_memory(context) : write_file(context, folder, name.bytes, text);
+  rpinn_text_free(&name);
+  rpinn_text_free(text);
+  return status;
+}
+
+/* What the terms with `gaussian` read: measurements that are given, and points. */
+static RpinnStatus save_priors(RpinnContext *context, const RpinnPosterior *posterior, const char *folder) {
+  const RpinnProblem *problem = posterior->problem;
+  for (size_t t = 0; t < problem->num_terms; t++) {
+    const RpinnTermData *data = &posterior->data->terms[t];
+    RpinnText text = {0};
+    if (data->given.count) {
+      rpinn_gaussian_term_write_given(problem, data, &text);
+      RPINN_TRY(save_prior_file(context, folder, problem->terms[t].name, "given", &text));
+    }
+    if (data->mix && problem->terms[t].at.sampling == RPINN_POINTS_CSV) {
+      rpinn_point_set_write(problem, &data->points, &text);
+      RPINN_TRY(save_prior_file(context, folder, problem->terms[t].name, "points", &text));
+    }
+  }
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *posterior, const char *folder) {
   const RpinnProblem *problem = posterior->problem;
   RpinnProblemFiles files = {
+      .has_priors = true,
       .data = reads_data(posterior) ? "data.csv" : NULL,
       .predict =
           problem->has_predict && problem->predict_at.sampling == RPINN_POINTS_CSV ? "predict.csv" : NULL};
@@ -68,6 +101,7 @@ RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *po
     status = write_file(context, folder, files.predict, &text);
     rpinn_text_free(&text);
   }
+  if (status == RPINN_OK) status = save_priors(context, posterior, folder);
   if (status == RPINN_OK && files.truth) status = save_truth(context, posterior, &files, folder);
   if (status == RPINN_OK) status = rpinn_problem_write(context, problem, &files, &text);
   if (status == RPINN_OK) status = write_file(context, folder, "run.yaml", &text);

@@ -57,7 +57,8 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
                           .prior = 1};
   if (!sigmas->terms || !sigmas->weights) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
-    bool needed = likelihood == PAPER && !problem->terms[t].is_test;
+    bool needed =
+        likelihood == PAPER && !problem->terms[t].is_test && problem->terms[t].source != RPINN_DATA_GAUSSIAN;
     RPINN_TRY(find_weight(context, &problem->terms[t], needed, &sigmas->weights[t]));
   }
   double reference = NAN;
@@ -70,7 +71,9 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
   for (size_t t = 0; t < problem->num_terms; t++) {
     const RpinnTerm *term = &problem->terms[t];
     double *sigma = &sigmas->terms[t];
-    if (term->is_test)
+    if (term->source == RPINN_DATA_GAUSSIAN)
+      *sigma = 1;
+    else if (term->is_test)
       *sigma = term->has_noise ? term->noise : (double)NAN;
     else if (likelihood == NOISE)
       RPINN_TRY(term_noise(context, term, sigma));

@@ -6,6 +6,8 @@
  *   noise     s_t = noise_t,                                  s_p = 1
  *   uniform   s_t = sigma_R,                                  s_p = 1
  *
+ * Rows of a gaussian term are white: s_t = 1 under all of them, with no weight.
+ *
  * The setting prior_scale replaces s_p in the prior alone: the s_t stay what the rule gives. */
 #ifndef RPINN_POSTERIOR_SIGMAS_H
 #define RPINN_POSTERIOR_SIGMAS_H

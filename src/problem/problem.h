@@ -82,8 +82,25 @@ typedef struct RpinnPointSpec {
 typedef enum RpinnDataSource {
   RPINN_DATA_EXPRESSION, /* of coordinates and constants */
   RPINN_DATA_TRUTH,
-  RPINN_DATA_CSV
+  RPINN_DATA_CSV,
+  RPINN_DATA_GAUSSIAN /* none: a prior of what is expected */
 } RpinnDataSource;
+
+/* A Gaussian random field in one or two coordinates. */
+enum { RPINN_LAW_MAX_AXES = 2 };
+
+typedef struct RpinnFieldLaw {
+  size_t correlation;                /* RpinnCorrelation of covariance.h */
+  double length[RPINN_LAW_MAX_AXES]; /* per coordinate */
+  double mean, variance;
+} RpinnFieldLaw;
+
+/* The prior of a term with `gaussian:`. */
+typedef struct RpinnGaussianSpec {
+  RpinnFieldLaw law;
+  const char *given; /* CSV of measurements that the field is conditioned on, or NULL */
+  RpinnPlace given_place;
+} RpinnGaussianSpec;
 
 typedef struct RpinnTerm {
   const char *name;
@@ -97,18 +114,17 @@ typedef struct RpinnTerm {
   RpinnPlace noise_place, weight_place;
   bool perturb; /* noise is added to the data that are made; default: to those of the truth */
   bool is_test;
+  RpinnGaussianSpec gaussian; /* GAUSSIAN */
 } RpinnTerm;
 
 /* A random field that the truth draws, and steady flow that it solves: columns of its own. */
-enum { RPINN_MADE_MAX_AXES = 2, RPINN_MADE_NUM_SIDES = 4 };
+enum { RPINN_MADE_MAX_AXES = RPINN_LAW_MAX_AXES, RPINN_MADE_NUM_SIDES = 4 };
 
 typedef struct RpinnDrawnFieldSpec {
   bool present;
   RpinnPlace place;
   const char *name;
-  size_t correlation;                 /* RpinnCorrelation of covariance.h */
-  double length[RPINN_MADE_MAX_AXES]; /* per coordinate */
-  double mean, variance;
+  RpinnFieldLaw law;
   bool has_seed; /* else the data's */
   uint64_t seed;
 } RpinnDrawnFieldSpec;
@@ -226,6 +242,7 @@ const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
 typedef struct RpinnProblemFiles {
   const char *data, *truth, *predict;
   bool truth_is_made; /* the file of the truth holds what field and flow of the truth came to */
+  bool has_priors;    /* files of gaussian terms are called <term>_given.csv and <term>_points.csv */
 } RpinnProblemFiles;
 RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
                                 const RpinnProblemFiles *files, RpinnText *text);

@@ -26,6 +26,13 @@ RpinnStatus rpinn_section_quantities(RpinnReader *reader, const RpinnYaml *node)
 RpinnStatus rpinn_section_drawn_field(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_solved_flow(RpinnReader *reader, const RpinnYaml *node);
 
+/* problem_gaussian.c: covariance, length, mean and variance of the mapping `node`, which is called `what`; and a term
+ * that has `gaussian`. */
+RpinnStatus rpinn_section_law(RpinnReader *reader, const RpinnYaml *node, const char *what,
+                              RpinnFieldLaw *law);
+RpinnStatus rpinn_section_gaussian(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                   RpinnTerm *term);
+
 /* problem_terms.c */
 RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_terms(RpinnReader *reader, const RpinnYaml *node);

@@ -192,21 +192,23 @@ static RpinnStatus check_dependence(RpinnReader *reader, const char *owner, cons
                        owner, term->expect.text);
 }
 
-static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTerm *term) {
-  static const char *const keys[] = {"expect", "at", "data", "noise", "weight", "perturb", "role"};
+/* What a term compares: parsed, and depending on the parameters. */
+static RpinnStatus resolve_expected(RpinnReader *reader, const char *owner, RpinnTerm *term) {
+  RPINN_TRY(rpinn_problem_expression(reader->context, reader->problem, RPINN_NAMES_ALL, term->expect.text,
+                                     term->expect.place, &term->expect.expression));
+  term->expect.state = RPINN_RESOLVED;
+  return check_dependence(reader, owner, term);
+}
+
+static RpinnStatus read_compared(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                 RpinnTerm *term) {
   static const char *const roles[] = {"fit", "test"};
   RpinnProblem *problem = reader->problem;
-  char owner[RPINN_WHAT_SIZE];
   const RpinnYaml *expect, *at = rpinn_yaml_get(node, "at"), *value;
-  rpinn_reader_what(owner, "term '%s'", term->name);
-  RPINN_TRY(rpinn_reader_keys(reader, node, owner, keys, sizeof keys / sizeof keys[0]));
   RPINN_TRY(rpinn_reader_required(reader, node, owner, "expect", &expect));
   term->expect = (RpinnNamedExpression){.name = term->name, .place = rpinn_reader_text_place(expect)};
   RPINN_TRY(rpinn_reader_text(reader, expect, "expect", &term->expect.text));
-  RPINN_TRY(rpinn_problem_expression(reader->context, problem, RPINN_NAMES_ALL, term->expect.text,
-                                     term->expect.place, &term->expect.expression));
-  term->expect.state = RPINN_RESOLVED;
-  RPINN_TRY(check_dependence(reader, owner, term));
+  RPINN_TRY(resolve_expected(reader, owner, term));
   RPINN_TRY(read_term_data(reader, rpinn_yaml_get(node, "data"), owner, term));
   if (at) {
     RPINN_TRY(rpinn_reader_points(reader, at, "at", NULL, 0, &term->at));
@@ -223,6 +225,18 @@ static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTe
   }
   RPINN_TRY(read_term_weights(reader, node, owner, term));
   return read_perturb(reader, rpinn_yaml_get(node, "perturb"), owner, term);
+}
+
+static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTerm *term) {
+  static const char *const keys[] = {"expect", "at",      "data", "noise",
+                                     "weight", "perturb", "role", "gaussian"};
+  char owner[RPINN_WHAT_SIZE];
+  rpinn_reader_what(owner, "term '%s'", term->name);
+  RPINN_TRY(rpinn_reader_keys(reader, node, owner, keys, sizeof keys / sizeof keys[0]));
+  if (!rpinn_yaml_get(node, "gaussian")) return read_compared(reader, node, owner, term);
+  term->noise_place = term->weight_place = term->place;
+  RPINN_TRY(rpinn_section_gaussian(reader, node, owner, term));
+  return resolve_expected(reader, owner, term);
 }
 
 /* same_as must lead to a term with points of its own. */
@@ -289,6 +303,10 @@ RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
     if (problem->terms[problem->reference_term].is_test)
       return rpinn_fail_at(reader->context, reference->place,
                            "reference_term '%s' has role: test; expected a fitted term",
+                           names[problem->reference_term]);
+    if (problem->terms[problem->reference_term].source == RPINN_DATA_GAUSSIAN)
+      return rpinn_fail_at(reader->context, reference->place,
+                           "reference_term '%s' is gaussian: it has no noise; expected a term with data",
                            names[problem->reference_term]);
     problem->has_reference_term = true;
     problem->prior_place = reference->place;

@@ -6,7 +6,6 @@
 #include "problem_sections.h"
 #include "random_field.h"
 
-_Static_assert((int)RPINN_MADE_MAX_AXES == (int)RPINN_FIELD_MAX_AXES, "axes of a made truth");
 _Static_assert((int)RPINN_MADE_NUM_SIDES == (int)RPINN_NUM_FLOW_SIDES, "sides of a made truth");
 
 /* The largest whole number up to which all are doubles. */
@@ -51,44 +50,6 @@ static RpinnStatus read_name(RpinnReader *reader, const RpinnYaml *mapping, cons
 
 /* ---- field ---- */
 
-/* One length for all coordinates, or a list with one per coordinate. */
-static RpinnStatus read_lengths(RpinnReader *reader, const RpinnYaml *node, RpinnDrawnFieldSpec *field) {
-  size_t num_axes = reader->problem->num_coordinates;
-  bool is_list = node->kind == RPINN_YAML_SEQUENCE;
-  if (is_list && node->count != num_axes)
-    return rpinn_fail_at(
-        reader->context, node->place,
-        "the field has %zu lengths; expected one number, or a list with one per coordinate (%zu)",
-        node->count, num_axes);
-  for (size_t i = 0; i < num_axes; i++) {
-    const RpinnYaml *length = is_list ? node->items[i] : node;
-    RPINN_TRY(rpinn_reader_number(reader, length, "the length", &field->length[i]));
-    if (!(field->length[i] > 0))
-      return rpinn_fail_at(reader->context, length->place,
-                           "the length of the field is %.10g; expected a positive number", field->length[i]);
-  }
-  return RPINN_OK;
-}
-
-static RpinnStatus read_model(RpinnReader *reader, const RpinnYaml *node, RpinnDrawnFieldSpec *field) {
-  const RpinnYaml *covariance, *length, *mean = rpinn_yaml_get(node, "mean"),
-                                        *variance = rpinn_yaml_get(node, "variance");
-  field->variance = 1;
-  RPINN_TRY(rpinn_reader_required(reader, node, "field of the truth", "covariance", &covariance));
-  RPINN_TRY(rpinn_reader_required(reader, node, "field of the truth", "length", &length));
-  RPINN_TRY(rpinn_reader_choice(reader, covariance, "covariance", rpinn_correlation_names,
-                                RPINN_NUM_CORRELATIONS, &field->correlation));
-  RPINN_TRY(read_lengths(reader, length, field));
-  if (mean) RPINN_TRY(rpinn_reader_number(reader, mean, "the mean", &field->mean));
-  if (variance) {
-    RPINN_TRY(rpinn_reader_number(reader, variance, "the variance", &field->variance));
-    if (!(field->variance > 0))
-      return rpinn_fail_at(reader->context, variance->place,
-                           "the variance of the field is %.10g; expected a positive number", field->variance);
-  }
-  return RPINN_OK;
-}
-
 RpinnStatus rpinn_section_drawn_field(RpinnReader *reader, const RpinnYaml *node) {
   static const char *const keys[] = {"name", "covariance", "length", "mean", "variance", "seed"};
   RpinnProblem *problem = reader->problem;
@@ -98,7 +59,7 @@ RpinnStatus rpinn_section_drawn_field(RpinnReader *reader, const RpinnYaml *node
   RPINN_TRY(check_cells(reader, node, "field"));
   field->place = node->place;
   RPINN_TRY(read_name(reader, node, "field of the truth", &field->name));
-  RPINN_TRY(read_model(reader, node, field));
+  RPINN_TRY(rpinn_section_law(reader, node, "field of the truth", &field->law));
   if ((seed = rpinn_yaml_get(node, "seed"))) {
     size_t number;
     RPINN_TRY(rpinn_reader_count(reader, seed, "the seed of the field", 0, LARGEST_SEED, &number));

@@ -177,19 +177,24 @@ static void write_points(const RpinnProblem *problem, const RpinnPointSpec *spec
   }
 }
 
+/* ", covariance: …, length: …, mean: …, variance: …" */
+static void write_law(const RpinnProblem *problem, const RpinnFieldLaw *law, RpinnText *out) {
+  rpinn_text_append(out, ", covariance: %s, length: [", rpinn_correlation_names[law->correlation]);
+  for (size_t i = 0; i < problem->num_coordinates; i++) {
+    if (i) rpinn_text_append(out, ", ");
+    write_number(out, law->length[i]);
+  }
+  rpinn_text_append(out, "], mean: ");
+  write_number(out, law->mean);
+  rpinn_text_append(out, ", variance: ");
+  write_number(out, law->variance);
+}
+
 static void write_drawn_field(const RpinnProblem *problem, RpinnText *out) {
   const RpinnDrawnFieldSpec *field = &problem->truth.field;
   if (!field->present) return;
-  rpinn_text_append(out, "  field: {name: %s, covariance: %s, length: [", field->name,
-                    rpinn_correlation_names[field->correlation]);
-  for (size_t i = 0; i < problem->num_coordinates; i++) {
-    if (i) rpinn_text_append(out, ", ");
-    write_number(out, field->length[i]);
-  }
-  rpinn_text_append(out, "], mean: ");
-  write_number(out, field->mean);
-  rpinn_text_append(out, ", variance: ");
-  write_number(out, field->variance);
+  rpinn_text_append(out, "  field: {name: %s", field->name);
+  write_law(problem, &field->law, out);
   if (field->has_seed) rpinn_text_append(out, ", seed: %llu", (unsigned long long)field->seed);
   rpinn_text_append(out, "}\n");
 }
@@ -243,6 +248,34 @@ static void write_truth(const RpinnProblem *problem, const RpinnProblemFiles *fi
     write_text(out, truth->entries[i].text);
     rpinn_text_append(out, "\n");
   }
+}
+
+/* <term>_<kind>.csv, or the file as it is called in the problem. */
+static void write_prior_file(const RpinnTerm *term, const RpinnProblemFiles *files, const char *kind,
+                             const char *file, RpinnText *out) {
+  if (files->has_priors)
+    rpinn_text_append(out, "%s_%s.csv", term->name, kind);
+  else
+    write_text(out, file);
+}
+
+static void write_gaussian_term(const RpinnProblem *problem, const RpinnTerm *term,
+                                const RpinnProblemFiles *files, RpinnText *out) {
+  rpinn_text_append(out, "  %s: {gaussian: {field: ", term->name);
+  write_text(out, term->expect.text);
+  write_law(problem, &term->gaussian.law, out);
+  if (term->gaussian.given) {
+    rpinn_text_append(out, ", given: ");
+    write_prior_file(term, files, "given", term->gaussian.given, out);
+  }
+  rpinn_text_append(out, "}, at: {");
+  if (term->at.sampling == RPINN_POINTS_CSV) {
+    rpinn_text_append(out, "csv: ");
+    write_prior_file(term, files, "points", term->at.file, out);
+  } else {
+    write_points(problem, &term->at, NULL, out);
+  }
+  rpinn_text_append(out, "}}\n");
 }
 
 static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const RpinnProblemFiles *files,
@@ -319,7 +352,11 @@ RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *probl
   }
   write_truth(problem, files, out);
   rpinn_text_append(out, "terms:\n");
-  for (size_t i = 0; i < problem->num_terms; i++) write_term(problem, &problem->terms[i], files, out);
+  for (size_t i = 0; i < problem->num_terms; i++)
+    if (problem->terms[i].source == RPINN_DATA_GAUSSIAN)
+      write_gaussian_term(problem, &problem->terms[i], files, out);
+    else
+      write_term(problem, &problem->terms[i], files, out);
   write_prior(problem, out);
   write_predict(problem, files, out);
   rpinn_text_append(out, "settings:\n");

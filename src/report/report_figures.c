@@ -30,7 +30,7 @@ static size_t stride_for(size_t count, size_t limit) {
 static bool is_data_of(const RpinnRun *run, size_t term, size_t quantity) {
   const RpinnProblem *problem = run->problem;
   return problem->terms[term].expect.expression == problem->predicted[quantity].expression &&
-         !run->posteriors[0]->data->terms[term].missing;
+         problem->terms[term].source != RPINN_DATA_GAUSSIAN && !run->posteriors[0]->data->terms[term].missing;
 }
 
 /* The style of the k-th term of a figure; held-out data are hollow. */

@@ -512,7 +512,8 @@ static void write_settings(const RpinnRun *run, RpinnText *page) {
 
 static RpinnStatus write_problem(RpinnContext *context, const RpinnRun *run, RpinnText *page) {
   RpinnText yaml = {0};
-  RpinnProblemFiles files = {.data = "data.csv", .truth = "truth.csv", .predict = "predict.csv"};
+  RpinnProblemFiles files = {
+      .data = "data.csv", .truth = "truth.csv", .predict = "predict.csv", .has_priors = true};
   RpinnStatus status = rpinn_problem_write(context, run->problem, &files, &yaml);
   if (status == RPINN_OK) {
     rpinn_text_append(page, "<details>\n<summary>The problem, as in <code>run.yaml</code></summary>\n<pre>");

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gaussian_term.h"
 #include "rpinn/version.h"
 #include "run_state.h"
 #include "run_targets.h"
@@ -66,7 +67,8 @@ static RpinnStatus make_posteriors(RpinnContext *context, RpinnRun *run) {
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
   static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: ", "  correct: "};
   RpinnText yaml = {0};
-  RpinnProblemFiles files = {.data = "data.csv", .truth = "truth.csv", .predict = "predict.csv"};
+  RpinnProblemFiles files = {
+      .data = "data.csv", .truth = "truth.csv", .predict = "predict.csv", .has_priors = true};
   RpinnStatus status = rpinn_problem_write(context, posterior->problem, &files, &yaml);
   for (const char *line = yaml.bytes; status == RPINN_OK && line && *line;) {
     size_t length = strcspn(line, "\n") + 1;
@@ -79,6 +81,11 @@ RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *post
   rpinn_text_free(&yaml);
   RPINN_TRY(status);
   rpinn_data_set_write(posterior->data, identity);
+  for (size_t t = 0; t < posterior->problem->num_terms; t++) {
+    const RpinnTermData *data = &posterior->data->terms[t];
+    if (data->given.count) rpinn_gaussian_term_write_given(posterior->problem, data, identity);
+    if (data->mix) rpinn_point_set_write(posterior->problem, &data->points, identity);
+  }
   return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 

@@ -78,14 +78,15 @@ static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   return RPINN_OK;
 }
 
-/* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i */
+/* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
+ * the rows of a gaussian term is not used. */
 static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
   RpinnPosterior *posterior = pass->run->posteriors[0];
   RPINN_TRY(rpinn_posterior_residuals(posterior, theta, pass->log_likelihood, NULL));
   double *row = pass->log_likelihood;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
-    for (size_t p = 0; p < posterior->model.terms[t].num_points; p++, row++)
+    for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
       *row = constant - 0.5 * *row * *row;
   }
   return RPINN_OK;

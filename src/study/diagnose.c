@@ -26,8 +26,9 @@ static RpinnStatus read_chains(RpinnContext *context, const char *const *files, 
   for (size_t c = 0; c < diagnosis->num_chains; c++) {
     struct stat info;
     if (stat(files[c], &info) == 0 && S_ISDIR(info.st_mode))
-      return rpinn_fail_at(context, (RpinnPlace){.file = files[c]},
-                           "this is a directory; expected CSV files that CmdStan wrote, or one run directory alone");
+      return rpinn_fail_at(
+          context, (RpinnPlace){.file = files[c]},
+          "this is a directory; expected CSV files that CmdStan wrote, or one run directory alone");
     for (size_t other = 0; other < c; other++)
       if (!strcmp(files[c], files[other]))
         return rpinn_fail_at(context, (RpinnPlace){.file = files[c]},

@@ -140,6 +140,27 @@ RpinnStatus rpinn_kriging_predict(RpinnContext *context, const RpinnKriging *kri
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_kriging_covariance(RpinnContext *context, const RpinnKriging *kriging, size_t num_points,
+                                     const double *points, double *covariance) {
+  size_t num_axes = kriging->model.num_axes;
+  int count = (int)kriging->count, order = (int)num_points;
+  double *reduced = malloc(num_points * kriging->count * sizeof *reduced); /* rows L^-1 k(x) */
+  if (!reduced) return rpinn_fail_memory(context);
+  fill_covariances(kriging, num_points, points, reduced);
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, order, count, 1,
+              kriging->factor, count, reduced, count);
+  for (size_t p = 0; p < num_points; p++)
+    for (size_t q = 0; q <= p; q++)
+      covariance[p * num_points + q] =
+          rpinn_field_covariance(&kriging->model, points + p * num_axes, points + q * num_axes);
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, order, count, -1, reduced, count, 1, covariance,
+              order);
+  for (size_t p = 0; p < num_points; p++)
+    for (size_t q = 0; q < p; q++) covariance[q * num_points + p] = covariance[p * num_points + q];
+  free(reduced);
+  return RPINN_OK;
+}
+
 /* ---- draws ---- */
 
 /* A draw on the grid whose axes go on with the coordinates of the measurements; *wide belongs to the caller. */

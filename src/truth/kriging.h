@@ -3,7 +3,7 @@
  * With K_ij = cov[y(x_i), y(x_j)], N = diag(n) and k(x)_i = cov[y(x), y(x_i)],
  *
  *   mean(x)     = mean + k(x)^T (K + N)^-1 (v - mean)
- *   variance(x) = variance - k(x)^T (K + N)^-1 k(x)
+ *   cov(x, x')  = cov[y(x), y(x')] - k(x)^T (K + N)^-1 k(x'),     variance(x) = cov(x, x)
  *
  * and a draw of the field given the measurements is a draw of the field corrected by what it misses (draws with
  * a tilde, e~ a draw of the errors):
@@ -30,6 +30,9 @@ void rpinn_kriging_destroy(RpinnKriging *kriging);
 /* At points [num_points][num_axes]; mean and variance [num_points], each may be NULL. */
 RpinnStatus rpinn_kriging_predict(RpinnContext *context, const RpinnKriging *kriging, size_t num_points,
                                   const double *points, double *mean, double *variance);
+/* Between points: covariance [num_points][num_points], symmetric. */
+RpinnStatus rpinn_kriging_covariance(RpinnContext *context, const RpinnKriging *kriging, size_t num_points,
+                                     const double *points, double *covariance);
 /* One draw of the field given the measurements, on the grid of rpinn_random_field_create: [n2][n1]. */
 RpinnStatus rpinn_kriging_simulate(RpinnContext *context, const RpinnKriging *kriging, const size_t *counts,
                                    const double *const *places, RpinnStream *stream, double *values);

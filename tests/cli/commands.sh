@@ -50,7 +50,7 @@ mistake "--data has an empty value" check poisson-linear --data=
 mistake "--json takes no value" check poisson-linear --json=yes
 
 # Shipped problems, and what --set, --preset and --likelihood do to them
-for problem in poisson-linear poisson-nonlinear darcy; do
+for problem in poisson-linear poisson-nonlinear darcy darcy-geostatistics; do
   run 0 check "$problem"
   has "$out" "ok: all derivatives agree"
 done
@@ -76,6 +76,26 @@ has "$out" "rl2"
 has "$err" "report.html"
 rm -r "$work/run"
 
+# What a Gaussian prior is given decides the draws: another file does not go on with them. A run directory stands alone.
+cat > "$work/prior.yaml" << 'EOF'
+name: prior
+coordinates: {x: [0, 1]}
+fields: {u: {network: [4]}}
+terms:
+  data: {expect: u, at: {grid: 3}, data: x, noise: 0.1}
+  field: {gaussian: {field: u, covariance: matern52, length: 0.5, given: wells.csv}, at: {grid: 6}}
+prior: {reference_term: data}
+predict: {grid: 5, quantities: [u]}
+EOF
+printf 'x,value,std\n0.2,1,0.1\n0.8,0.5,0.1\n' > "$work/wells.csv"
+run 0 run "$work/prior.yaml" --samples 2 --iterations 5 --out "$work/run"
+has "$(< "$work/run/run.yaml")" "given: field_given.csv"
+printf 'x,value,std\n0.2,1,0.1\n0.8,0.6,0.1\n' > "$work/wells.csv"
+run 2 run "$work/prior.yaml" --samples 3 --iterations 5 --out "$work/run" --resume
+rm "$work/wells.csv"
+run 0 run "$work/run/run.yaml" --samples 3 --iterations 5 --out "$work/run" --resume
+rm -r "$work/run" "$work/prior.yaml"
+
 # JSON
 if python3 -c pass 2> /dev/null; then
   for problem in poisson-linear poisson-nonlinear; do
@@ -87,7 +107,7 @@ assert page["passed"] is True and page["sigmas"]["prior"] > 0' "$work/out" "$pro
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out" || complain "JSON with an infinite number"
   run 0 list --json
   python3 -c 'import json, sys; page = json.load(open(sys.argv[1]))
-assert [p["name"] for p in page["problems"]] == ["darcy", "poisson-linear", "poisson-nonlinear"], page
+assert [p["name"] for p in page["problems"]] == ["darcy-geostatistics", "darcy", "poisson-linear", "poisson-nonlinear"], page
 assert "rpinn" in page["methods"] and "plain" in page["backends"], page' "$work/out" || complain "JSON of list"
 else
   echo "no python3: JSON is not parsed"

@@ -2,7 +2,8 @@
  *
  * One member at a time. Its work is cut into blocks in a way that depends on the problem alone, and OpenBLAS
  * runs on one thread, so a member's bits depend on nothing but its parameters. Rows are formed and energies
- * added up in double: row = (R - d) / s - xi,   E += row^2 / 2,   dE/dR = row / s */
+ * added up in double: row = (R - d) / s - xi,   E += row^2 / 2,   dE/dR = row / s; see mixed_terms.h for terms whose rows
+ * are not their points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "cpu_backend.h"
 #include "cpu_work.h"
 #include "denormals.h"
+#include "mixed_terms.h"
 
 enum { PIECE = 512 }; /* columns of J at a time, in products with it */
 
@@ -30,6 +32,9 @@ typedef struct CpuEngine {
   double *term_sums;               /* [num_terms] sums of squares */
   double *rows;                    /* [M], of the Jacobian */
   Real *partial;                   /* [M], of J v */
+  RpinnMixedTerms mixed;
+  RpinnCpuWork *mixed_work; /* their points alone; NULL without such terms */
+  RpinnFieldPass **mixed_passes;
   /* ---- made on first use ---- */
   bool has_jacobian;
   Real *jacobian, *jacobian_theta; /* [M][N] and the point it belongs to */
@@ -65,6 +70,9 @@ static void destroy(RpinnBackend *backend) {
   if (!engine) return;
   destroy_passes(backend->model, engine->passes);
   RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->work);
+  destroy_passes(backend->model, engine->mixed_passes);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->mixed_work);
+  RPINN_REAL_NAME(rpinn_mixed_terms_destroy)(&engine->mixed);
   void *parts[] = {engine->outputs,
                    engine->bars,
                    engine->theta,
@@ -126,6 +134,21 @@ static const double *find_prior_mean(const RpinnEnergyModel *model) {
   return NULL;
 }
 
+/* items [num_terms + 1] is room for the mixed terms, which are planned as an evaluation of their own. */
+static bool plan_mixed_terms(CpuEngine *engine, RpinnWorkItem *items) {
+  const RpinnEnergyModel *model = engine->base.model;
+  size_t count = 0;
+  if (!RPINN_REAL_NAME(rpinn_mixed_terms_create)(model, &engine->mixed)) return false;
+  for (size_t t = 0; t < model->num_terms; t++)
+    if (model->terms[t].mix)
+      items[count++] =
+          (RpinnWorkItem){model->terms[t].program, model->terms[t].num_points, model->terms[t].points};
+  if (!count) return true;
+  engine->mixed_work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, count);
+  engine->mixed_passes = engine->mixed_work ? create_passes(engine, engine->mixed_work) : NULL;
+  return engine->mixed_passes != NULL;
+}
+
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, const RpinnEnergyModel *model,
                                                      RpinnIsa isa, RpinnBackend **backend) {
   CpuEngine *engine = calloc(1, sizeof *engine);
@@ -139,7 +162,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
     engine->prior_mean = find_prior_mean(model);
     engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
     engine->passes = engine->work ? create_passes(engine, engine->work) : NULL;
-    good = engine->passes && allocate(engine);
+    good = engine->passes && allocate(engine) && plan_mixed_terms(engine, items);
   }
   free(items);
   *backend = good ? &engine->base : NULL;
@@ -209,12 +232,52 @@ static void sweep(CpuEngine *engine, const Real *theta, RowFunction rows, void *
     gradient[model->unknown_start + k] = (Real)engine->unknown_sums[k];
 }
 
+/* The results of all items of a plan at engine->theta: values [num_results]. */
+static void evaluate_member(CpuEngine *engine, const RpinnCpuWork *work, RpinnFieldPass **passes,
+                            double *values) {
+  set_passes(engine, passes, engine->theta);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    forward_fields(engine, passes, block);
+    for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++) {
+      const RpinnSegment *segment = &work->segments[s];
+      const Real *results = segment_results(engine, work, block, s, engine->theta);
+      for (size_t p = 0; p < segment->num_points; p++)
+        values[segment->first_result + p] = (double)results[p] + work->late_shift[segment->item];
+    }
+  }
+}
+
 /* ---- energies ---- */
+
+/* The first row of a segment whose rows are its points. */
+static size_t row_of(const CpuEngine *engine, const RpinnSegment *segment) {
+  return engine->mixed.first_row[segment->item] + segment->first_point;
+}
+
+/* The weights of a segment of a mixed term, which are known before the sweep. */
+static bool mixed_weights(CpuEngine *engine, const RpinnSegment *segment) {
+  const double *weights =
+      engine->mixed.weights + engine->mixed.first_point[segment->item] + segment->first_point;
+  for (size_t p = 0; p < segment->num_points; p++) engine->weights[p] = (Real)weights[p];
+  return true;
+}
+
+/* Rows, weights and sums of squares of the mixed terms at engine->theta. */
+static void mixed_energies(CpuEngine *engine, const double *offsets) {
+  const RpinnEnergyModel *model = engine->base.model;
+  evaluate_member(engine, engine->mixed_work, engine->mixed_passes, engine->mixed.deviations);
+  for (size_t t = 0; t < model->num_terms; t++)
+    for (size_t p = 0; model->terms[t].mix && p < model->terms[t].num_points; p++)
+      engine->mixed.deviations[engine->mixed.first_point[t] + p] -= model->terms[t].targets[p];
+  RPINN_REAL_NAME(rpinn_mixed_terms_energies)(&engine->mixed, offsets, engine->term_sums);
+}
 
 /* user: the offsets of the member, or NULL. */
 static bool energy_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
   const RpinnTermModel *term = &engine->base.model->terms[segment->item];
-  const double *offsets = user ? (const double *)user + segment->first_result : NULL;
+  if (term->mix) return mixed_weights(engine, segment);
+  const double *offsets = user ? (const double *)user + row_of(engine, segment) : NULL;
   const double *targets = term->targets + segment->first_point;
   double inverse_sigma = term->inverse_sigma, shift = engine->work->late_shift[segment->item], sum = 0;
   for (size_t p = 0; p < segment->num_points; p++) {
@@ -226,11 +289,13 @@ static bool energy_rows(CpuEngine *engine, const RpinnSegment *segment, const Re
   return true;
 }
 
-static double data_energy(CpuEngine *engine, const Real *theta, const double *offsets, Real *gradient) {
+/* At engine->theta. */
+static double data_energy(CpuEngine *engine, const double *offsets, Real *gradient) {
   const RpinnEnergyModel *model = engine->base.model;
   double sum = 0;
   memset(engine->term_sums, 0, model->num_terms * sizeof(double));
-  sweep(engine, theta, energy_rows, (void *)offsets, gradient);
+  if (engine->mixed_work) mixed_energies(engine, offsets);
+  sweep(engine, engine->theta, energy_rows, (void *)offsets, gradient);
   for (size_t t = 0; t < model->num_terms; t++) sum += 0.5 * engine->term_sums[t];
   return sum;
 }
@@ -245,7 +310,7 @@ static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch
                  *offsets = rpinn_batch_offsets(batch, model, k);
     double *gradient = gradients ? gradients + k * N : NULL;
     engine->kernels->to_real(N, theta, engine->theta);
-    values[k] = data_energy(engine, engine->theta, offsets, gradient ? engine->gradient : NULL);
+    values[k] = data_energy(engine, offsets, gradient ? engine->gradient : NULL);
     double prior = gradient ? engine->kernels->finish_gradient(
                                   N, engine->gradient, theta, model->prior_root, engine->prior_mean,
                                   offsets ? offsets + model->num_rows : NULL, gradient)
@@ -298,7 +363,7 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
     for (size_t step = 0; step < num_steps; step++) {
       if (step + 1 == num_steps)
         engine->kernels->to_double(N, engine->theta, theta); /* where the last gradient is taken */
-      double energy = data_energy(engine, engine->theta, offsets, engine->gradient);
+      double energy = data_energy(engine, offsets, engine->gradient);
       if (step + 1 == num_steps) values[k] = energy + rpinn_model_prior_energy(model, theta, offsets, NULL);
       RpinnAdamStep rule_step = adam_step(rule, states->t[member]++);
       engine->kernels->adam_update(N, &rule_step, engine->gradient, engine->prior_scale, engine->prior_shift,
@@ -326,21 +391,6 @@ static RpinnCpuWork *plan_evaluation(const CpuEngine *engine, const RpinnEvaluat
   return work;
 }
 
-static void evaluate_member(CpuEngine *engine, const RpinnCpuWork *work, RpinnFieldPass **passes,
-                            double *values) {
-  set_passes(engine, passes, engine->theta);
-  for (size_t b = 0; b < work->num_blocks; b++) {
-    const RpinnBlock *block = &work->blocks[b];
-    forward_fields(engine, passes, block);
-    for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++) {
-      const RpinnSegment *segment = &work->segments[s];
-      const Real *results = segment_results(engine, work, block, s, engine->theta);
-      for (size_t p = 0; p < segment->num_points; p++)
-        values[segment->first_result + p] = (double)results[p] + work->late_shift[segment->item];
-    }
-  }
-}
-
 static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
                             const RpinnEvaluation *evaluation, double *values) {
   CpuEngine *engine = (CpuEngine *)backend;
@@ -359,12 +409,17 @@ static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch
 
 /* ---- rows and Jacobian ---- */
 
-/* user: rows [M]. */
+/* user: rows [M]. A mixed term gives its deviations, to be mixed when all of them are there. */
 static bool residual_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
   const RpinnTermModel *term = &engine->base.model->terms[segment->item];
-  double *rows = (double *)user + segment->first_result, shift = engine->work->late_shift[segment->item];
+  double *rows = (double *)user + row_of(engine, segment), shift = engine->work->late_shift[segment->item];
+  double scale = term->inverse_sigma;
+  if (term->mix) {
+    rows = engine->mixed.deviations + engine->mixed.first_point[segment->item] + segment->first_point;
+    scale = 1;
+  }
   for (size_t p = 0; p < segment->num_points; p++)
-    rows[p] = ((double)results[p] - (term->targets[segment->first_point + p] - shift)) * term->inverse_sigma;
+    rows[p] = ((double)results[p] - (term->targets[segment->first_point + p] - shift)) * scale;
   return false;
 }
 
@@ -381,8 +436,8 @@ static void clear_unused_fields(const CpuEngine *engine, const RpinnBlock *block
   }
 }
 
-/* The rows of J of one block, each a vector like theta; its fields went forward. jacobian: the first of them.
- * rows [M]. */
+/* The rows of J of one block, one per point, each a vector like theta; its fields went forward. jacobian: the first of
+ * them. rows [M], as residual_rows fills them. */
 static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jacobian, double *rows) {
   const RpinnEnergyModel *model = engine->base.model;
   const RpinnCpuWork *work = engine->work;
@@ -420,8 +475,8 @@ static size_t rows_of_block(const RpinnCpuWork *work, const RpinnBlock *block) {
 static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
   const RpinnEnergyModel *model = engine->base.model;
   const RpinnCpuWork *work = engine->work;
-  size_t M = model->num_rows, N = model->num_parameters;
-  if (!engine->jacobian) engine->jacobian = reals(M * N);
+  size_t N = model->num_parameters;
+  if (!engine->jacobian) engine->jacobian = reals(work->num_results * N);
   if (!engine->jacobian_theta) engine->jacobian_theta = reals(N);
   if (!engine->jacobian || !engine->jacobian_theta) return RPINN_ERROR_MEMORY;
   engine->kernels->to_real(N, theta, engine->theta);
@@ -433,6 +488,12 @@ static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
     forward_fields(engine, engine->passes, block);
     block_jacobian(engine, block, engine->jacobian + work->segments[block->first_segment].first_result * N,
                    engine->rows);
+  }
+  if (engine->mixed_work) {
+    engine->has_jacobian = false;
+    RPINN_REAL_NAME(rpinn_mixed_terms_rows)(&engine->mixed, engine->rows);
+    if (!RPINN_REAL_NAME(rpinn_mixed_terms_jacobian)(&engine->mixed, engine->jacobian))
+      return RPINN_ERROR_MEMORY;
   }
   memcpy(engine->jacobian_theta, engine->theta, N * sizeof(Real));
   engine->has_jacobian = true;
@@ -461,14 +522,26 @@ static RpinnStatus export_jacobian(CpuEngine *engine, const double *theta, doubl
   return RPINN_OK;
 }
 
+/* Mixed rows come from all blocks of their term: J is made whole before it goes to the caller. */
+static RpinnStatus export_mixed_jacobian(CpuEngine *engine, const double *theta, double *rows,
+                                         double *jacobian) {
+  size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
+  RPINN_TRY(dense_jacobian(engine, theta));
+  engine->kernels->to_double(M * N, engine->jacobian, jacobian);
+  memcpy(rows, engine->rows, M * sizeof *rows);
+  return RPINN_OK;
+}
+
 static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double *rows, double *jacobian) {
   CpuEngine *engine = (CpuEngine *)backend;
   const RpinnEnergyModel *model = backend->model;
   if (!jacobian) {
     engine->kernels->to_real(model->num_parameters, theta, engine->theta);
     sweep(engine, engine->theta, residual_rows, rows, NULL);
+    if (engine->mixed_work) RPINN_REAL_NAME(rpinn_mixed_terms_rows)(&engine->mixed, rows);
     return RPINN_OK;
   }
+  if (engine->mixed_work) return export_mixed_jacobian(engine, theta, rows, jacobian);
   return export_jacobian(engine, theta, rows, jacobian);
 }
 
@@ -492,8 +565,9 @@ static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, co
 
 /* user: weights w [M]: J^T w is the gradient of w . r, so dE/dR = w / s. */
 static bool given_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
-  const double *weights = (const double *)user + segment->first_result;
+  const double *weights = (const double *)user + row_of(engine, segment);
   (void)results;
+  if (engine->base.model->terms[segment->item].mix) return mixed_weights(engine, segment);
   for (size_t p = 0; p < segment->num_points; p++)
     engine->weights[p] = (Real)(weights[p] * engine->base.model->terms[segment->item].inverse_sigma);
   return true;
@@ -504,6 +578,7 @@ static RpinnStatus transposed_times(RpinnBackend *backend, const double *theta, 
   CpuEngine *engine = (CpuEngine *)backend;
   size_t N = backend->model->num_parameters;
   engine->kernels->to_real(N, theta, engine->theta);
+  if (engine->mixed_work) RPINN_REAL_NAME(rpinn_mixed_terms_weigh)(&engine->mixed, weights);
   sweep(engine, engine->theta, given_rows, (void *)weights, engine->gradient);
   engine->kernels->to_double(N, engine->gradient, product);
   return RPINN_OK;

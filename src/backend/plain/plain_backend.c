@@ -13,6 +13,8 @@ typedef struct PlainBackend {
   double *channels, *channel_adjoints;
   double *field_values, *field_adjoints; /* [num_fields][RPINN_MAX_CHANNELS] */
   size_t num_registers, num_channels;
+  double *deviations, *mixed; /* [points of the largest mixed term], [its rows] */
+  double *slope;              /* [N] */
 } PlainBackend;
 
 static void destroy(RpinnBackend *backend) {
@@ -26,6 +28,9 @@ static void destroy(RpinnBackend *backend) {
   free(plain->channel_adjoints);
   free(plain->field_values);
   free(plain->field_adjoints);
+  free(plain->deviations);
+  free(plain->mixed);
+  free(plain->slope);
   free(plain);
 }
 
@@ -54,13 +59,19 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   if (!plain) return rpinn_fail_memory(context);
   *backend = &plain->base;
   plain->base = (RpinnBackend){&rpinn_plain_backend, model};
-  size_t total = 0;
+  size_t total = 0, num_mixed = 0;
+  for (size_t t = 0; t < model->num_terms; t++)
+    if (model->terms[t].mix && model->terms[t].num_points > num_mixed) num_mixed = model->terms[t].num_points;
   for (size_t f = 0; f < model->num_fields; f++) total += rpinn_plain_jet_size(&model->networks[f]);
   plain->jets = calloc(model->num_fields, sizeof *plain->jets);
   plain->jet_memory = calloc(total, sizeof(double));
   plain->field_values = calloc(model->num_fields * RPINN_MAX_CHANNELS, sizeof(double));
   plain->field_adjoints = calloc(model->num_fields * RPINN_MAX_CHANNELS, sizeof(double));
-  if (!plain->jets || !plain->jet_memory || !plain->field_values || !plain->field_adjoints) {
+  plain->deviations = calloc(num_mixed + 1, sizeof(double));
+  plain->mixed = calloc(num_mixed + 1, sizeof(double));
+  plain->slope = calloc(model->num_parameters + 1, sizeof(double));
+  if (!plain->jets || !plain->jet_memory || !plain->field_values || !plain->field_adjoints ||
+      !plain->deviations || !plain->mixed || !plain->slope) {
     destroy(*backend);
     *backend = NULL;
     return rpinn_fail_memory(context);
@@ -104,6 +115,62 @@ static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *progr
                               plain->field_adjoints + f * RPINN_MAX_CHANNELS, gradient);
 }
 
+/* ---- mixed terms ---- */
+
+/* deviations = (R - d) / s at all points of the term */
+static void fill_deviations(PlainBackend *plain, const RpinnTermModel *term, const double *theta) {
+  for (size_t p = 0; p < term->num_points; p++)
+    plain->deviations[p] =
+        (point_forward(plain, term->program, theta, term->points + p * plain->base.model->num_coordinates) -
+         term->targets[p]) *
+        term->inverse_sigma;
+}
+
+static double mixed_row(const PlainBackend *plain, const RpinnTermModel *term, size_t row) {
+  double sum = 0;
+  for (size_t p = 0; p < term->num_points; p++)
+    sum += term->mix[row * term->num_points + p] * plain->deviations[p];
+  return sum;
+}
+
+/* sum of squares of the rows; with a gradient, rows^T mix dR/dtheta / s is added to it. */
+static double mixed_energy(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
+                           const double *offsets, double *gradient) {
+  double sum = 0;
+  fill_deviations(plain, term, theta);
+  for (size_t j = 0; j < term->num_rows; j++) {
+    plain->mixed[j] = mixed_row(plain, term, j) - (offsets ? offsets[j] : 0.0);
+    sum += plain->mixed[j] * plain->mixed[j];
+  }
+  for (size_t p = 0; gradient && p < term->num_points; p++) {
+    double weight = 0;
+    for (size_t j = 0; j < term->num_rows; j++)
+      weight += term->mix[j * term->num_points + p] * plain->mixed[j] * term->inverse_sigma;
+    point_forward(plain, term->program, theta, term->points + p * plain->base.model->num_coordinates);
+    point_reverse(plain, term->program, theta, weight, gradient);
+  }
+  return sum;
+}
+
+/* rows [num_rows]; jacobian [num_rows][N], cleared, or NULL. */
+static void mixed_residuals(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
+                            double *rows, double *jacobian) {
+  const RpinnEnergyModel *model = plain->base.model;
+  size_t N = model->num_parameters;
+  fill_deviations(plain, term, theta);
+  for (size_t j = 0; j < term->num_rows; j++) rows[j] = mixed_row(plain, term, j);
+  for (size_t p = 0; jacobian && p < term->num_points; p++) {
+    memset(plain->slope, 0, N * sizeof *plain->slope);
+    point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
+    point_reverse(plain, term->program, theta, term->inverse_sigma, plain->slope);
+    for (size_t j = 0; j < term->num_rows; j++)
+      for (size_t k = 0; k < N; k++)
+        jacobian[j * N + k] += term->mix[j * term->num_points + p] * plain->slope[k];
+  }
+}
+
+/* ---- energies and rows ---- */
+
 /* One member: energies of the terms and of the prior, and the gradient when asked for. */
 static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const double *offsets,
                                  double *energy, double *gradient, double *term_energies) {
@@ -115,7 +182,11 @@ static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const
     const RpinnTermModel *term = &model->terms[t];
     double sum = 0;
     RPINN_TRY(reserve(plain, term->program));
-    for (size_t p = 0; p < term->num_points; p++) {
+    if (term->mix) {
+      sum = mixed_energy(plain, term, theta, offset, gradient);
+      if (offset) offset += term->num_rows;
+    }
+    for (size_t p = 0; !term->mix && p < term->num_points; p++) {
       double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
       double row = (value - term->targets[p]) * term->inverse_sigma - (offset ? *offset++ : 0.0);
       sum += row * row;
@@ -163,7 +234,12 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
   for (size_t t = 0; t < model->num_terms; t++) {
     const RpinnTermModel *term = &model->terms[t];
     RPINN_TRY(reserve(plain, term->program));
-    for (size_t p = 0; p < term->num_points; p++) {
+    if (term->mix) {
+      mixed_residuals(plain, term, theta, rows, jacobian);
+      rows += term->num_rows;
+      if (jacobian) jacobian += term->num_rows * model->num_parameters;
+    }
+    for (size_t p = 0; !term->mix && p < term->num_points; p++) {
       double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
       *rows++ = (value - term->targets[p]) * term->inverse_sigma;
       if (!jacobian) continue;
