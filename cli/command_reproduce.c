@@ -102,9 +102,8 @@ const Command command_reproduce = {
     .arguments = "NAME",
     .summary = "Make the runs of a table or figure of the paper and set them beside the published ones",
     .details =
-        "NAME is table1 (linear Poisson equation), table2 (non-linear), table3 (chains of NUTS on it) or "
-        "table4 "
-        "(Darcy).\n"
+        "NAME is table1 (linear Poisson equation), table2 (non-linear), table3 (chains of NUTS on it),\n"
+        "table4 (Darcy), or fig-darcy-y, fig-darcy-h, fig-reference (maps).\n"
         "The runs are directories in --out; what is finished there is not made again. Writes reproduce.md,\n"
         "reproduce.csv and reproduce.json.\n",
     .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON,
