@@ -2,7 +2,8 @@
  * Adam run.
  *
  * A gradient is a sum of many terms that cancel near a minimum, so its error is measured against what it
- * could be without cancellation: | g - g_plain | / | |J|^T |r| + |prior rows| |. */
+ * could be without cancellation: | g - g_plain | / | |J|^T |r| + |prior rows| |. A row that mixes points is such a sum
+ * itself, and its |J| is |mix| |J of the points|. */
 #include "problem_folder.h"
 
 #include "posterior.h"
@@ -89,8 +90,50 @@ static void round_theta(Subject *subject) {
     for (size_t j = 0; j < subject->N; j++) subject->theta[j] = (double)(float)subject->theta[j];
 }
 
-/* Gradient and energy with and without offsets; returns the worst gradient error. */
-static double compare_gradients(Subject *subject, const double *J, const double *rows) {
+/* J [points of all terms][N] without mixing, at theta. */
+static double *point_jacobian(Subject *subject) {
+  RpinnEnergyModel model = subject->oracle->model;
+  RpinnTermModel *terms = calloc(model.num_terms, sizeof *terms);
+  RpinnBackend *backend;
+  assert_non_null(terms);
+  model.terms = terms;
+  model.num_rows = 0;
+  for (size_t t = 0; t < model.num_terms; t++) {
+    terms[t] = subject->oracle->model.terms[t];
+    terms[t].mix = NULL;
+    model.num_rows += terms[t].num_rows = terms[t].num_points;
+  }
+  double *J = numbers(model.num_rows * model.num_parameters), *rows = numbers(model.num_rows);
+  require(subject, rpinn_plain_backend.create(subject->context, &model, RPINN_PRECISION_DOUBLE, &backend));
+  require(subject, backend->operations->residuals(backend, subject->theta, rows, J));
+  backend->operations->destroy(backend);
+  free(terms);
+  free(rows);
+  return J;
+}
+
+/* |J| [M][N] as it is without cancellation within its rows. */
+static double *uncancelled_jacobian(Subject *subject, const double *J) {
+  const RpinnEnergyModel *model = &subject->oracle->model;
+  size_t N = subject->N, row = 0, point = 0;
+  double *size = numbers(subject->M * N), *points = NULL;
+  for (size_t t = 0; t < model->num_terms; t++) {
+    const RpinnTermModel *term = &model->terms[t];
+    if (term->mix && !points) points = point_jacobian(subject);
+    for (size_t i = 0; i < term->num_rows; i++, row++)
+      for (size_t p = 0; p < (term->mix ? term->num_points : 1); p++) {
+        double factor = term->mix ? fabs(term->mix[i * term->num_points + p]) : 1;
+        const double *from = term->mix ? points + (point + p) * N : J + row * N;
+        for (size_t j = 0; j < N; j++) size[row * N + j] += factor * fabs(from[j]);
+      }
+    point += term->num_points;
+  }
+  free(points);
+  return size;
+}
+
+/* Gradient and energy with and without offsets; returns the worst gradient error. J_size: |J| without cancellation. */
+static double compare_gradients(Subject *subject, const double *J_size, const double *rows) {
   const RpinnEnergyModel *model = &subject->oracle->model;
   size_t M = subject->M, N = subject->N;
   double *expected = numbers(N), *found = numbers(N), *size = numbers(N), worst = 0;
@@ -108,7 +151,7 @@ static double compare_gradients(Subject *subject, const double *J, const double 
       size[j] =
           fabs(root * (root * (subject->theta[j] - model->prior_mean[j]) - (offsets ? offsets[M + j] : 0)));
       for (size_t i = 0; i < M; i++)
-        size[j] += fabs(J[i * N + j]) * fabs(rows[i] - (offsets ? offsets[i] : 0));
+        size[j] += J_size[i * N + j] * fabs(rows[i] - (offsets ? offsets[i] : 0));
     }
     double error = distance(found, expected, N) / norm(size, N);
     if (!(error <= worst)) worst = error;
@@ -143,7 +186,7 @@ static double cancelled_size(const Subject *subject, const double *J) {
 }
 
 /* Rows, dense J, J v, J^T w and J D J^T against the oracle's J. */
-static double compare_jacobians(Subject *subject, const double *J, const double *rows) {
+static double compare_jacobians(Subject *subject, const double *J, const double *J_size, const double *rows) {
   const RpinnBackendOperations *operations = subject->backend->operations;
   size_t M = subject->M, N = subject->N;
   double *found_rows = numbers(M), *found = numbers(M * N), *v = numbers(N + M), *product = numbers(N + M),
@@ -177,9 +220,8 @@ static double compare_jacobians(Subject *subject, const double *J, const double 
     for (size_t b = 0; b < rows_checked; b++) {
       double sum = 0, size = floor;
       for (size_t j = 0; j < N; j++) {
-        double part = J[a * N + j] * subject->scale[j] * J[b * N + j];
-        sum += part;
-        size += fabs(part);
+        sum += J[a * N + j] * subject->scale[j] * J[b * N + j];
+        size += J_size[a * N + j] * subject->scale[j] * J_size[b * N + j];
       }
       check_true(fabs(gram[a * M + b] - sum) <= bound * size + 1e-300,
                  "J D J^T at %zu, %zu: %g instead of %g", a, b, gram[a * M + b], sum);
@@ -218,7 +260,9 @@ static void compare_all(Subject *subject, const char *when, const char *precisio
   double *J = numbers(M * N), *rows = numbers(M);
   round_theta(subject);
   require(subject, rpinn_posterior_residuals(subject->oracle, subject->theta, rows, J));
-  double gradient = compare_gradients(subject, J, rows), jacobian = compare_jacobians(subject, J, rows);
+  double *J_size = uncancelled_jacobian(subject, J);
+  double gradient = compare_gradients(subject, J_size, rows),
+         jacobian = compare_jacobians(subject, J, J_size, rows);
   compare_predictions(subject);
   print_message("%-24s %-6s %-9s gradient %.1e, J %.1e\n", rpinn_problem_name(subject->problem), precision,
                 when, gradient, jacobian);
@@ -227,6 +271,7 @@ static void compare_all(Subject *subject, const char *when, const char *precisio
   check_true(jacobian < 10 * subject->tolerance, "%s: Jacobian error %g",
              rpinn_problem_name(subject->problem), jacobian);
   free(J);
+  free(J_size);
   free(rows);
 }
 
