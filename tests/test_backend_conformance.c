@@ -169,22 +169,6 @@ static double compare_gradients(Subject *subject, const double *J_size, const do
   return worst;
 }
 
-/* A mixed row may be all cancellation: a smooth field times an eigenvector that swings. Its errors are those of the
- * numbers that cancelled, which are of the size of the largest rows; without mixed rows there are none. */
-static double cancelled_size(const Subject *subject, const double *J) {
-  const RpinnEnergyModel *model = &subject->oracle->model;
-  double largest = 0;
-  bool is_mixed = false;
-  for (size_t t = 0; t < model->num_terms; t++) is_mixed |= model->terms[t].mix != NULL;
-  for (size_t a = 0; is_mixed && a < subject->M; a++) {
-    double sum = 0;
-    for (size_t j = 0; j < subject->N; j++)
-      sum += J[a * subject->N + j] * subject->scale[j] * J[a * subject->N + j];
-    largest = fmax(largest, sum);
-  }
-  return largest;
-}
-
 /* Rows, dense J, J v, J^T w and J D J^T against the oracle's J. */
 static double compare_jacobians(Subject *subject, const double *J, const double *J_size, const double *rows) {
   const RpinnBackendOperations *operations = subject->backend->operations;
@@ -215,10 +199,9 @@ static double compare_jacobians(Subject *subject, const double *J, const double 
   check_true(distance(product, expected, N) <= bound * norm(J, M * N) * norm(v + N, M), "J^T w");
   require(subject, operations->gram(subject->backend, subject->theta, subject->scale, found_rows, gram));
   size_t rows_checked = M < 40 ? M : 40;
-  double floor = cancelled_size(subject, J);
   for (size_t a = 0; a < rows_checked; a++)
     for (size_t b = 0; b < rows_checked; b++) {
-      double sum = 0, size = floor;
+      double sum = 0, size = 0;
       for (size_t j = 0; j < N; j++) {
         sum += J[a * N + j] * subject->scale[j] * J[b * N + j];
         size += J_size[a * N + j] * subject->scale[j] * J_size[b * N + j];
