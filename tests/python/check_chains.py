@@ -29,7 +29,7 @@ def main():
     for quantity in ("u", "f"):
         rhat = arviz.rhat(predictions[[quantity]])[quantity]
         bulk = arviz.ess(predictions[[quantity]], method="bulk")[quantity]
-        tail = arviz.ess(predictions[[quantity]], method="tail")[quantity]
+        tail = arviz.ess(predictions[[quantity]], method="tail", prob=(0.05, 0.95))[quantity]
         numpy.testing.assert_allclose(rhat, diagnostics[f"{quantity}_rhat"], rtol=1e-6)
         numpy.testing.assert_allclose(bulk, diagnostics[f"{quantity}_ess_bulk"], rtol=1e-6)
         numpy.testing.assert_allclose(tail, diagnostics[f"{quantity}_ess_tail"], rtol=1e-6)
