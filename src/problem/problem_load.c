@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "embedded_text.h"
 #include "problem_sections.h"
 #include "whole_file.h"
 
@@ -204,4 +205,16 @@ size_t rpinn_problem_num_presets(const RpinnProblem *problem) {
 }
 const char *rpinn_problem_preset_name(const RpinnProblem *problem, size_t preset) {
   return problem->presets[preset].name;
+}
+
+size_t rpinn_shipped_count(void) {
+  size_t count = 0;
+  while (rpinn_shipped_texts[count].name) count++;
+  return count;
+}
+const char *rpinn_shipped_name(size_t index) {
+  return rpinn_shipped_texts[index].name;
+}
+const char *rpinn_shipped_text(size_t index) {
+  return rpinn_shipped_texts[index].text;
 }

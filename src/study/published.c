@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "csv_table.h"
+#include "embedded_text.h"
 #include "text.h"
 
 typedef struct Cells {
@@ -75,5 +76,11 @@ const RpinnPublishedRow *rpinn_published_find(const RpinnPublishedTable *table, 
         !strcmp(row->method, method) && !strcmp(row->quantity, quantity))
       return row;
   }
+  return NULL;
+}
+
+const char *rpinn_published_text(const char *name) {
+  for (const RpinnEmbeddedText *table = rpinn_published_texts; table->name; table++)
+    if (!strcmp(table->name, name)) return table->text;
   return NULL;
 }

@@ -107,7 +107,7 @@ assert page["passed"] is True and page["sigmas"]["prior"] > 0' "$work/out" "$pro
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out" || complain "JSON with an infinite number"
   run 0 list --json
   python3 -c 'import json, sys; page = json.load(open(sys.argv[1]))
-assert [p["name"] for p in page["problems"]] == ["darcy-geostatistics", "darcy", "poisson-linear", "poisson-nonlinear"], page
+assert [p["name"] for p in page["problems"]] == ["darcy", "darcy-geostatistics", "poisson-linear", "poisson-nonlinear"], page
 assert "rpinn" in page["methods"] and "plain" in page["backends"], page' "$work/out" || complain "JSON of list"
 else
   echo "no python3: JSON is not parsed"

@@ -1,0 +1,21 @@
+# Write the files of a folder into one C source as an array of names and texts, sorted by name, so that what is shipped
+# works from any place and needs no installation path. Run as a script:
+#   -DFOLDER=… -DSUFFIX=yaml -DARRAY=rpinn_shipped_texts -DOUTPUT=…
+file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*.${SUFFIX})
+set(names "")
+foreach(file ${files})
+  string(REGEX REPLACE "\\.${SUFFIX}$" "" name ${file})
+  list(APPEND names ${name})
+endforeach()
+list(SORT names)
+set(text "/* Made by cmake/embed_texts.cmake. */\n#include \"embedded_text.h\"\n\n")
+string(APPEND text "const RpinnEmbeddedText ${ARRAY}[] = {\n")
+foreach(name ${names})
+  file(READ ${FOLDER}/${name}.${SUFFIX} content)
+  string(REPLACE "\\" "\\\\" content "${content}")
+  string(REPLACE "\"" "\\\"" content "${content}")
+  string(REPLACE "\n" "\\n\"\n     \"" content "${content}")
+  string(APPEND text "    {\"${name}\",\n     \"${content}\"},\n")
+endforeach()
+string(APPEND text "    {0, 0}};\n")
+file(WRITE ${OUTPUT} "${text}")
