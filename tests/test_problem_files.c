@@ -41,7 +41,8 @@ static void files_reach_every_corner(void **state) {
   bool coordinates[RPINN_MAX_COORDINATES + 1] = {false}, activations[RPINN_NUM_ACTIVATIONS] = {false},
                                            samplings[RPINN_POINTS_OF_DATA + 1] = {false},
                                            regions[RPINN_REGION_BOUNDARY + 1] = {false},
-                                           sources[RPINN_DATA_CSV + 1] = {false}, transforms[2] = {false},
+                                           sources[RPINN_DATA_GAUSSIAN + 1] = {false},
+                                           transforms[2] = {false},
                                            operations[RPINN_NUM_OPERATIONS] = {false};
   bool fields[4] = {false}, frozen = false, subset = false, held_out = false, uniform = false,
        near_100 = false;
@@ -80,7 +81,7 @@ static void files_reach_every_corner(void **state) {
     check_true(activations[k], "%s", rpinn_activation_names[k]);
   for (size_t k = 0; k <= RPINN_POINTS_OF_DATA; k++) check_true(samplings[k], "point set number %zu", k);
   for (size_t k = 0; k <= RPINN_REGION_BOUNDARY; k++) check_true(regions[k], "region number %zu", k);
-  for (size_t k = 0; k <= RPINN_DATA_CSV; k++) check_true(sources[k], "data source number %zu", k);
+  for (size_t k = 0; k <= RPINN_DATA_GAUSSIAN; k++) check_true(sources[k], "data source number %zu", k);
   for (size_t k = 0; k < RPINN_NUM_OPERATIONS; k++)
     check_true(operations[k] || k == RPINN_OPERATION_FIELD, "%s", rpinn_operation_text((RpinnOperation)k));
   assert_true(transforms[0] && transforms[1] && frozen && subset && held_out && uniform && near_100);
