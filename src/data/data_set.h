@@ -2,23 +2,17 @@
 #ifndef RPINN_DATA_DATA_SET_H
 #define RPINN_DATA_DATA_SET_H
 
+#include "given_values.h"
 #include "truth.h"
-
-/* Measurements that the prior of a gaussian term is conditioned on. */
-typedef struct RpinnGivenValues {
-  size_t count;
-  double *places;              /* [count][num_coordinates] */
-  double *values, *deviations; /* [count] */
-} RpinnGivenValues;
 
 typedef struct RpinnTermData {
   RpinnPointSet points;
-  double *values;    /* [points.count]; of a gaussian term the mean of its prior */
-  bool missing;      /* no data were given: the values are zeros */
-  bool from_file;    /* the values were read, not made */
-  size_t num_rows;   /* of the energy: points.count, or those of mix */
-  const double *mix; /* [num_rows][points.count] of a gaussian term, see gaussian_rows.h; else NULL */
-  RpinnGivenValues given;
+  double *values;         /* [points.count]; of a gaussian term the mean of its prior */
+  bool missing;           /* no data were given: the values are zeros */
+  bool from_file;         /* the values were read, not made */
+  size_t num_rows;        /* of the energy: points.count, or those of mix */
+  const double *mix;      /* [num_rows][points.count] of a gaussian term, see gaussian_rows.h; else NULL */
+  RpinnGivenValues given; /* what the prior of a gaussian term is conditioned on */
 } RpinnTermData;
 
 typedef struct RpinnDataSet {

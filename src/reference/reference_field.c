@@ -2,15 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "csv_table.h"
+#include "given_values.h"
 #include "kriging.h"
 #include "reference_state.h"
-
-typedef struct Measurements {
-  size_t count;
-  double *places; /* [count][num_axes] */
-  double *values, *nuggets;
-} Measurements;
 
 /* ---- what was asked for ---- */
 
@@ -61,59 +55,6 @@ static RpinnStatus make_grid(RpinnContext *context, const RpinnReferenceField *a
   return RPINN_OK;
 }
 
-/* ---- measurements ---- */
-
-static RpinnStatus check_columns(RpinnContext *context, const RpinnReference *reference,
-                                 const RpinnCsvTable *table) {
-  const char *known[4] = {reference->names[0]};
-  size_t count = 1;
-  if (reference->num_axes > 1) known[count++] = reference->names[1];
-  known[count++] = "value";
-  known[count++] = "std";
-  for (size_t k = 0; k < table->num_columns; k++) {
-    bool found = false;
-    for (size_t i = 0; i < count; i++) found |= !strcmp(known[i], table->names[k]);
-    if (found) continue;
-    const char *near = rpinn_nearest_name(table->names[k], known, count);
-    return rpinn_fail_at(context, rpinn_csv_name_place(table, k),
-                         "unknown column '%.60s'; expected the coordinates, value and std%s%s%s",
-                         table->names[k], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-  }
-  for (size_t i = 0; i + 1 < count; i++) /* std may be left out */
-    if (rpinn_csv_column(table, known[i]) < 0)
-      return rpinn_fail_at(context, table->header,
-                           "no column '%s'; expected the coordinates, value and, if known, std", known[i]);
-  return RPINN_OK;
-}
-
-static RpinnStatus read_measurements(RpinnContext *context, RpinnReference *reference, const char *path,
-                                     Measurements *measured) {
-  RpinnCsvTable *table;
-  RPINN_TRY(rpinn_csv_read_file(context, reference->arena, path, &table));
-  RPINN_TRY(check_columns(context, reference, table));
-  size_t count = table->num_rows, num_axes = reference->num_axes;
-  int value = rpinn_csv_column(table, "value"), std = rpinn_csv_column(table, "std");
-  *measured = (Measurements){.count = count,
-                             .places = RPINN_ARENA_NEW(reference->arena, double, count *num_axes),
-                             .values = RPINN_ARENA_NEW(reference->arena, double, count),
-                             .nuggets = RPINN_ARENA_NEW(reference->arena, double, count)};
-  if (!measured->places || !measured->values || !measured->nuggets) return rpinn_fail_memory(context);
-  for (size_t row = 0; row < count; row++) {
-    for (size_t i = 0; i < num_axes; i++)
-      RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)rpinn_csv_column(table, reference->names[i]),
-                                 &measured->places[row * num_axes + i]));
-    RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)value, &measured->values[row]));
-    if (std < 0) continue;
-    RPINN_TRY(rpinn_csv_number(context, table, row, (size_t)std, &measured->nuggets[row]));
-    if (measured->nuggets[row] < 0)
-      return rpinn_fail_at(context, rpinn_csv_place(table, row, (size_t)std),
-                           "std is %.10g; expected a standard deviation of 0 or more",
-                           measured->nuggets[row]);
-    measured->nuggets[row] *= measured->nuggets[row];
-  }
-  return RPINN_OK;
-}
-
 /* ---- values ---- */
 
 static RpinnStatus draw(RpinnContext *context, const RpinnFieldModel *model, const RpinnReference *reference,
@@ -144,11 +85,13 @@ static RpinnStatus krige(RpinnContext *context, const RpinnKriging *kriging, Rpi
 static RpinnStatus make_conditional(RpinnContext *context, const RpinnReferenceField *asked,
                                     const RpinnFieldModel *model, RpinnReference *reference,
                                     RpinnStream *stream, double *y) {
-  Measurements measured;
+  RpinnCsvTable *table;
+  RpinnGivenValues given;
   RpinnKriging *kriging;
-  RPINN_TRY(read_measurements(context, reference, asked->condition_file, &measured));
-  RPINN_TRY(rpinn_kriging_create(context, model, measured.count, measured.places, measured.values,
-                                 measured.nuggets, &kriging));
+  RPINN_TRY(rpinn_csv_read_file(context, reference->arena, asked->condition_file, &table));
+  RPINN_TRY(rpinn_given_values_read(context, reference->arena, table, reference->num_axes, reference->names,
+                                    &given));
+  RPINN_TRY(rpinn_given_values_krige(context, reference->arena, &given, model, &kriging));
   RpinnStatus status = asked->kriging
                            ? krige(context, kriging, reference, y)
                            : rpinn_kriging_simulate(context, kriging, reference->counts,
