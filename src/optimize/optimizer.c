@@ -206,12 +206,6 @@ typedef struct StateHeader {
 enum { STATE_VERSION = 1 };
 static const uint64_t state_magic = 0x72706e6e2d6f7074; /* "rpnn-opt" */
 
-void rpinn_state_field(RpinnStateCursor *cursor, void *field, size_t size) {
-  if (cursor->use == RPINN_STATE_SAVE) memcpy(cursor->target + cursor->position, field, size);
-  if (cursor->use == RPINN_STATE_RESTORE) memcpy(field, cursor->source + cursor->position, size);
-  cursor->position += size;
-}
-
 static uint64_t checksum(const unsigned char *bytes, size_t count) {
   uint64_t sum = 0xcbf29ce484222325;
   for (size_t i = 0; i < count; i++) sum = (sum ^ bytes[i]) * 0x100000001b3;

@@ -10,24 +10,12 @@
 #include "arena.h"
 #include "context.h"
 #include "rpinn/optimize.h"
+#include "state_cursor.h"
 
 /* Two losses this close, relative to their size and in units of rounding, are the same: a loss is a sum of
  * many squares. */
 #define RPINN_LOSS_UNITS    64
 #define RPINN_LOSS_ROUNDING (RPINN_LOSS_UNITS * DBL_EPSILON)
-
-/* A pass over the fields of a state, in one order for all three uses, so that they cannot drift apart. */
-typedef struct RpinnStateCursor {
-  enum { RPINN_STATE_MEASURE, RPINN_STATE_SAVE, RPINN_STATE_RESTORE } use;
-  unsigned char *target;       /* SAVE */
-  const unsigned char *source; /* RESTORE */
-  size_t position;
-} RpinnStateCursor;
-
-void rpinn_state_field(RpinnStateCursor *cursor, void *field, size_t size);
-static inline void rpinn_state_numbers(RpinnStateCursor *cursor, double *numbers, size_t count) {
-  rpinn_state_field(cursor, numbers, count * sizeof *numbers);
-}
 
 typedef struct RpinnOptimizerMethod {
   uint64_t code; /* names the method in saved states */

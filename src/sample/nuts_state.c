@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nuts_chain.h"
+#include "state_cursor.h"
 
 enum { STATE_VERSION = 1, NUM_OPTIONS = 14 };
 static const uint64_t state_magic = 0x72706e6e2d6e7473; /* "rpnn-nts" */
@@ -18,89 +19,71 @@ typedef struct StateHeader {
   uint64_t options[NUM_OPTIONS]; /* all the others, bit for bit */
 } StateHeader;
 
-/* A pass over the fields of a state, in one order for all three uses, so that they cannot drift apart. */
-typedef struct Cursor {
-  enum { MEASURE, SAVE, RESTORE } use;
-  unsigned char *target;       /* SAVE */
-  const unsigned char *source; /* RESTORE */
-  size_t position;
-} Cursor;
-
-static void pass_bytes(Cursor *cursor, void *field, size_t size) {
-  if (cursor->use == SAVE) memcpy(cursor->target + cursor->position, field, size);
-  if (cursor->use == RESTORE) memcpy(field, cursor->source + cursor->position, size);
-  cursor->position += size;
-}
-
-static void pass_numbers(Cursor *cursor, double *numbers, size_t count) {
-  pass_bytes(cursor, numbers, count * sizeof *numbers);
-}
-
-static void pass_count(Cursor *cursor, size_t *count) {
+static void pass_count(RpinnStateCursor *cursor, size_t *count) {
   uint64_t word = *count;
-  pass_bytes(cursor, &word, sizeof word);
-  if (cursor->use == RESTORE) *count = (size_t)word;
+  rpinn_state_field(cursor, &word, sizeof word);
+  if (cursor->use == RPINN_STATE_RESTORE) *count = (size_t)word;
 }
 
-static void pass_words(Cursor *cursor, uint32_t *words, size_t count) {
+static void pass_words(RpinnStateCursor *cursor, uint32_t *words, size_t count) {
   for (size_t i = 0; i < count; i++) {
     size_t word = words[i];
     pass_count(cursor, &word);
-    if (cursor->use == RESTORE) words[i] = (uint32_t)word;
+    if (cursor->use == RPINN_STATE_RESTORE) words[i] = (uint32_t)word;
   }
 }
 
-static void pass_stream(Cursor *cursor, RpinnStream *stream) {
+static void pass_stream(RpinnStateCursor *cursor, RpinnStream *stream) {
   uint32_t num_words = stream->num_words, has_spare = stream->has_spare_normal != 0;
   pass_words(cursor, stream->key, 2);
   pass_words(cursor, stream->counter, 4);
   pass_words(cursor, stream->words, 4);
   pass_words(cursor, &num_words, 1);
   pass_words(cursor, &has_spare, 1);
-  pass_numbers(cursor, &stream->spare_normal, 1);
-  if (cursor->use != RESTORE) return;
+  rpinn_state_numbers(cursor, &stream->spare_normal, 1);
+  if (cursor->use != RPINN_STATE_RESTORE) return;
   stream->num_words = num_words;
   stream->has_spare_normal = has_spare != 0;
 }
 
-static void pass_matrix(Cursor *cursor, const RpinnNutsMetric *metric, double *matrix) {
+static void pass_matrix(RpinnStateCursor *cursor, const RpinnNutsMetric *metric, double *matrix) {
   size_t N = metric->num_parameters;
   if (metric->kind == RPINN_METRIC_DIAGONAL)
-    pass_numbers(cursor, matrix, N);
+    rpinn_state_numbers(cursor, matrix, N);
   else
-    for (size_t i = 0; i < N; i++) pass_numbers(cursor, matrix + i * N, i + 1);
+    for (size_t i = 0; i < N; i++) rpinn_state_numbers(cursor, matrix + i * N, i + 1);
 }
 
-static void pass_metric(Cursor *cursor, RpinnNutsMetric *metric) {
+static void pass_metric(RpinnStateCursor *cursor, RpinnNutsMetric *metric) {
   if (metric->kind == RPINN_METRIC_UNIT) return;
   pass_count(cursor, &metric->num_draws);
-  pass_numbers(cursor, metric->mean, metric->num_parameters);
+  rpinn_state_numbers(cursor, metric->mean, metric->num_parameters);
   pass_matrix(cursor, metric, metric->squares);
   pass_matrix(cursor, metric, metric->inverse);
 }
 
 /* Only a restore writes to the chain. */
-static void pass_chain(Cursor *cursor, RpinnNuts *nuts) {
+static void pass_chain(RpinnStateCursor *cursor, RpinnNuts *nuts) {
   RpinnPhasePoint *current = nuts->trajectory.current;
   size_t started = nuts->started;
   pass_count(cursor, &started);
-  if (cursor->use == RESTORE) nuts->started = started != 0;
+  if (cursor->use == RPINN_STATE_RESTORE) nuts->started = started != 0;
   pass_count(cursor, &nuts->num_iterations);
   pass_count(cursor, &nuts->trajectory.num_leapfrogs);
-  pass_numbers(cursor, &nuts->step, 1);
+  rpinn_state_numbers(cursor, &nuts->step, 1);
   pass_stream(cursor, &nuts->stream);
-  pass_numbers(cursor, &nuts->averaging.mu, 1);
+  rpinn_state_numbers(cursor, &nuts->averaging.mu, 1);
   pass_count(cursor, &nuts->averaging.count);
-  pass_numbers(cursor, &nuts->averaging.error, 1);
-  pass_numbers(cursor, &nuts->averaging.average, 1);
+  rpinn_state_numbers(cursor, &nuts->averaging.error, 1);
+  rpinn_state_numbers(cursor, &nuts->averaging.average, 1);
   pass_metric(cursor, &nuts->metric);
-  pass_numbers(cursor, &current->log_density, 1);
-  pass_numbers(cursor, current->q, nuts->metric.num_parameters);
-  pass_numbers(cursor, current->gradient, nuts->metric.num_parameters);
+  rpinn_state_numbers(cursor, &current->log_density, 1);
+  rpinn_state_numbers(cursor, current->q, nuts->metric.num_parameters);
+  rpinn_state_numbers(cursor, current->gradient, nuts->metric.num_parameters);
 }
 
 size_t rpinn_nuts_state_size(const RpinnNuts *nuts) {
-  Cursor cursor = {.use = MEASURE};
+  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
   pass_chain(&cursor, (RpinnNuts *)nuts);
   return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
 }
@@ -139,7 +122,7 @@ static StateHeader header_of(const RpinnNuts *nuts) {
 void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer) {
   StateHeader header = header_of(nuts);
   memcpy(buffer, &header, sizeof header);
-  Cursor cursor = {.use = SAVE, .target = buffer, .position = sizeof header};
+  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
   pass_chain(&cursor, (RpinnNuts *)nuts);
   uint64_t sum = checksum(buffer, cursor.position);
   memcpy(cursor.target + cursor.position, &sum, sizeof sum);
@@ -192,7 +175,7 @@ static void mirror(const RpinnNutsMetric *metric) {
 
 RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const void *buffer, size_t size) {
   RPINN_TRY(check_buffer(context, nuts, buffer, size));
-  Cursor cursor = {.use = RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
   rpinn_trajectory_clear(&nuts->trajectory);
   pass_chain(&cursor, nuts);
   mirror(&nuts->metric);

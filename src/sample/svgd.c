@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "optimizer.h"
+#include "state_cursor.h"
 #include "svgd_kernel.h"
 
 /* What one thread works with. */
