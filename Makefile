@@ -35,9 +35,13 @@ check-long: check ## an evening: long tests, and ten minutes of fuzzing per targ
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 
-docs: ## write the pages that are made from the sources
+docs: ## write what is made from the sources: settings page, manual page, completions
 	@scripts/build.sh build -DRPINN_TESTS=ON
 	build/tests/docs/settings_page > docs/settings.md
+	@mkdir -p man completion
+	build/tests/docs/manual_page > man/rpinn.1
+	build/tests/docs/completion bash > completion/rpinn.bash
+	build/tests/docs/completion zsh > completion/_rpinn
 
 bench: ## measure speed against bare matrix products, see bench/README.md
 	@scripts/build.sh build

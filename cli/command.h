@@ -56,6 +56,21 @@ extern const Command command_bench, command_check, command_compare, command_diag
     command_predict, command_reference_field, command_reference_solve, command_reproduce, command_run,
     command_summary;
 
+/* The commands in the order of the help, NULL after the last. */
+const Command *command_at(size_t index);
+/* Find the command that the arguments begin with and run it; the exit code. */
+int dispatch(int argc, char **argv);
+
+/* An option as help shows it. */
+typedef struct OptionText {
+  char flag[64];
+  const char *value;    /* what its value is called, or NULL where it takes none */
+  RpinnSetting setting; /* that it gives, or RPINN_NUM_SETTINGS */
+  const char *help;
+} OptionText;
+/* Option number index of a command, in the order of its help; false after the last. */
+bool option_at(const Command *command, size_t index, OptionText *option);
+
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */
 int options_parse(const Command *command, int argc, char **argv, Options *options);

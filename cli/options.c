@@ -107,24 +107,60 @@ static void flag_of_setting(RpinnSetting setting, char *flag, size_t size) {
     if (*at == '_') *at = '-';
 }
 
-static int fail_unknown_flag(const Command *command, const char *flag) {
-  char names[RPINN_NUM_SETTINGS][64];
-  const char *known[RPINN_NUM_SETTINGS + NUM_FLAGS + 4] = {"--help"};
-  size_t count = 1;
+/* Options beyond the table: they repeat, or check their value themselves. */
+typedef struct OtherOption {
+  unsigned sets;
+  const char *flag, *value, *help;
+} OtherOption;
+static const OtherOption override_option = {OPTIONS_PROBLEM, "--set", "NAME=VALUE",
+                                            "another value for a constant or setting (repeatable)"};
+static const OtherOption other_options[] = {
+    {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
+    {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
+    {OPTIONS_SOLVE, "--well", "X,Y,RATE", "a well; a positive rate takes water out of its cell (repeatable)"},
+    {~0u, "--help", NULL, "this text"}};
+enum { NUM_OTHER_OPTIONS = sizeof other_options / sizeof other_options[0] };
+
+static void describe(OptionText *option, const char *flag, const char *value, const char *help) {
+  *option = (OptionText){.value = value, .setting = RPINN_NUM_SETTINGS, .help = help};
+  snprintf(option->flag, sizeof option->flag, "%s", flag);
+}
+
+/* The flags of the table, --set, the settings, and the others: whatever the command has counts index down. */
+bool option_at(const Command *command, size_t index, OptionText *option) {
   for (size_t i = 0; i < NUM_FLAGS; i++)
-    if (flags[i].sets & command->option_sets) known[count++] = flags[i].name;
-  if (command->option_sets & OPTIONS_BENCH) {
-    known[count++] = "--repetitions";
-    known[count++] = "--at-least";
-  }
-  if (command->option_sets & OPTIONS_SOLVE) known[count++] = "--well";
-  if (command->option_sets & OPTIONS_PROBLEM) {
-    known[count++] = "--set";
-    for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
-      flag_of_setting((RpinnSetting)i, names[i], sizeof names[i]);
-      known[count++] = names[i];
+    if (flags[i].sets & command->option_sets && index-- == 0) {
+      describe(option, flags[i].name, flags[i].value, flags[i].help);
+      return true;
     }
+  if (command->option_sets & OPTIONS_PROBLEM) {
+    if (index-- == 0) {
+      describe(option, override_option.flag, override_option.value, override_option.help);
+      return true;
+    }
+    if (index < RPINN_NUM_SETTINGS) {
+      *option = (OptionText){.value = "VALUE",
+                             .setting = (RpinnSetting)index,
+                             .help = rpinn_setting_definition((RpinnSetting)index)->help};
+      flag_of_setting((RpinnSetting)index, option->flag, sizeof option->flag);
+      return true;
+    }
+    index -= RPINN_NUM_SETTINGS;
   }
+  for (size_t i = 0; i < NUM_OTHER_OPTIONS; i++)
+    if (other_options[i].sets & command->option_sets && index-- == 0) {
+      describe(option, other_options[i].flag, other_options[i].value, other_options[i].help);
+      return true;
+    }
+  return false;
+}
+
+static int fail_unknown_flag(const Command *command, const char *flag) {
+  enum { MOST = NUM_FLAGS + 1 + RPINN_NUM_SETTINGS + NUM_OTHER_OPTIONS };
+  OptionText options[MOST];
+  const char *known[MOST];
+  size_t count = 0;
+  for (; option_at(command, count, &options[count]); count++) known[count] = options[count].flag;
   const char *near = rpinn_nearest_name(flag, known, count);
   if (near)
     return report_usage("unknown option '%s' for rpinn %s; did you mean '%s'?", flag, command->name, near);
@@ -276,27 +312,17 @@ void command_print_help(const Command *command) {
   printf("rpinn %s %s%s[options]\n\n%s.\n%s", command->name, command->arguments,
          command->arguments[0] ? " " : "", command->summary, command->details);
   printf("\noptions\n");
-  for (size_t i = 0; i < NUM_FLAGS; i++) {
-    char flag[64];
-    if (!(flags[i].sets & command->option_sets)) continue;
-    snprintf(flag, sizeof flag, "%s %s", flags[i].name, flags[i].value ? flags[i].value : "");
-    printf("  %-24s %s\n", flag, flags[i].help);
-  }
-  if (command->option_sets & OPTIONS_PROBLEM) {
-    printf("  --set NAME=VALUE         another value for a constant or setting (repeatable)\n");
-    for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
-      char flag[64], words[512];
-      flag_of_setting((RpinnSetting)i, flag, sizeof flag);
-      rpinn_setting_describe((RpinnSetting)i, words, sizeof words);
-      printf("  %-24s %s\n%27s(%s)\n", flag, rpinn_setting_definition((RpinnSetting)i)->help, "", words);
+  OptionText option;
+  for (size_t i = 0; option_at(command, i, &option); i++) {
+    char flag[128], words[512];
+    if (option.setting < RPINN_NUM_SETTINGS) {
+      rpinn_setting_describe(option.setting, words, sizeof words);
+      printf("  %-24s %s\n%27s(%s)\n", option.flag, option.help, "", words);
+      continue;
     }
+    snprintf(flag, sizeof flag, "%s %s", option.flag, option.value ? option.value : "");
+    printf("  %-24s %s\n", flag, option.help);
   }
-  if (command->option_sets & OPTIONS_BENCH)
-    printf("  --repetitions N          interleaved repetitions whose median counts (default 25)\n"
-           "  --at-least SHARE         exit code 3 when a speed is below this share of its bar\n");
-  if (command->option_sets & OPTIONS_SOLVE)
-    printf("  --well X,Y,RATE          a well; a positive rate takes water out of its cell (repeatable)\n");
-  printf("  --help                   this text\n");
 }
 
 /* ---- messages ---- */

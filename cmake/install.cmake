@@ -1,5 +1,6 @@
-# cmake --install: library, headers, command line, and the files by which CMake (find_package(rpinn), target
-# rpinn::rpinn) and pkg-config (module rpinn) find them. All of it may be moved: no file holds the prefix.
+# cmake --install: library, headers, command line with its manual page and completions, and the files by which CMake
+# (find_package(rpinn), target rpinn::rpinn) and pkg-config (module rpinn) find them. All of it may be moved: no file
+# holds the prefix.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS rpinn EXPORT rpinnTargets
@@ -17,6 +18,10 @@ foreach(program ${programs})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()
+
+install(FILES man/rpinn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES completion/rpinn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME rpinn)
+install(FILES completion/_rpinn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rpinn)
 install(EXPORT rpinnTargets NAMESPACE rpinn:: DESTINATION ${package_dir})

@@ -32,8 +32,8 @@ if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes M
 
 # Guides write files of the tree as `folder/…/name.extension`.
 # shellcheck disable=SC2016 # the quotes are theirs
-for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs)/[a-zA-Z0-9_./-]+\.[a-z]+`' \
-  ./*.md docs/*.md | tr -d '`' | sort -u); do
+for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs|tools|man|completion)/[a-zA-Z0-9_./-]+\.[a-z]+`' \
+  ./*.md docs/*.md docs/*/*.md | tr -d '`' | sort -u); do
   if [[ $file != *NAME* && ! -e $file ]]; then complain "a guide names a file that is not there:" "$file"; fi
 done
 

@@ -1,4 +1,4 @@
-/* The program rpinn: finds the command and hands the arguments on. */
+/* The table of commands: finds the one that is meant and hands the arguments on. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +16,10 @@ static const Command *const commands[] = {&command_run,
                                           &command_reference_solve,
                                           &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
+
+const Command *command_at(size_t index) {
+  return index < NUM_COMMANDS ? commands[index] : NULL;
+}
 
 static int print_usage(FILE *stream) {
   fprintf(stream,
@@ -58,7 +62,7 @@ static int explain_words(const char *first, const char *second) {
   return report_usage("rpinn %s needs a second word; rpinn %s --help lists them", first, first);
 }
 
-static int run(int argc, char **argv) {
+int dispatch(int argc, char **argv) {
   if (argc < 2) {
     print_usage(stderr);
     return EXIT_USAGE;
@@ -88,13 +92,4 @@ static int run(int argc, char **argv) {
   if (near)
     return report_usage("unknown command '%s'; did you mean '%s'? rpinn --help lists them", name, near);
   return report_usage("unknown command '%s'; rpinn --help lists them", name);
-}
-
-/* What was printed counts only once it has arrived: a full disk is the machine's failure. */
-int main(int argc, char **argv) {
-  int code = run(argc, argv);
-  bool printed = fflush(stdout) == 0 && !ferror(stdout);
-  if (printed) return code;
-  fprintf(stderr, "rpinn: cannot write to the standard output\n");
-  return EXIT_MACHINE;
 }

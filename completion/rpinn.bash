@@ -1,0 +1,531 @@
+# Completion of rpinn for bash, made from the tables of the program by 'make docs'; a test compares it.
+# shellcheck shell=bash disable=SC2207 # words of ours have no spaces
+
+_rpinn_values() {
+  local names=()
+  COMPREPLY+=($(compgen -W "$1" -- "$current"))
+  case $2 in
+    '') return ;;
+    /) mapfile -t names < <(compgen -d -- "$current") ;;
+    *) mapfile -t names < <(compgen -f -X "!$2" -- "$current" && compgen -d -- "$current") ;;
+  esac
+  COMPREPLY+=("${names[@]}")
+  compopt -o filenames 2> /dev/null
+}
+
+_rpinn_list() {
+  local before=''
+  if [[ $current == *,* ]]; then before=${current%,*},; fi
+  COMPREPLY+=($(compgen -P "$before" -W "$1" -- "${current##*,}"))
+}
+
+_rpinn() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+  COMPREPLY=()
+  # --flag=value arrives as three words.
+  if [[ $current == '=' ]]; then
+    current=''
+  elif [[ $previous == '=' ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if ((COMP_CWORD == 1)); then
+    _rpinn_values "run check list summary compare predict diagnose reproduce reference bench --help --version" ""
+    return
+  fi
+  case $command in
+    reference)
+      if ((COMP_CWORD == 2)); then
+        _rpinn_values "field solve --help" ""
+        return
+      fi
+      command+=" ${COMP_WORDS[2]}"
+      ;;
+  esac
+  case "$command $previous" in
+    'run --preset')
+      _rpinn_values "paper text" ""
+      return
+      ;;
+    'run --data')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'run --truth')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'run --out')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'run --set')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --method')
+      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      return
+      ;;
+    'run --samples')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --iterations')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --optimizer')
+      _rpinn_values "adam lbfgs lm adagrad" ""
+      return
+      ;;
+    'run --learning-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --decay-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --decay-steps')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --gradient-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --progress-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --progress-window')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --chains')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --warmup')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --metric')
+      _rpinn_values "unit diagonal dense" ""
+      return
+      ;;
+    'run --target-acceptance')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --first-step')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --step-adaptation')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --max-depth')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --thin')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --keep-warmup')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'run --repulsion')
+      _rpinn_values "divided undivided" ""
+      return
+      ;;
+    'run --seed')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --data-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --likelihood')
+      _rpinn_values "paper noise uniform" ""
+      return
+      ;;
+    'run --prior-scale')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --start')
+      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      return
+      ;;
+    'run --backend')
+      _rpinn_values "cpu plain" ""
+      return
+      ;;
+    'run --precision')
+      _rpinn_values "float double tf32 auto" ""
+      return
+      ;;
+    'run --correct')
+      _rpinn_values "none mh" ""
+      return
+      ;;
+    'run --time-limit')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --retries')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --threads')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --preset')
+      _rpinn_values "paper text" ""
+      return
+      ;;
+    'check --data')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'check --truth')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'check --set')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --method')
+      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      return
+      ;;
+    'check --samples')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --iterations')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --optimizer')
+      _rpinn_values "adam lbfgs lm adagrad" ""
+      return
+      ;;
+    'check --learning-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --decay-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --decay-steps')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --gradient-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --progress-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --progress-window')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --chains')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --warmup')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --metric')
+      _rpinn_values "unit diagonal dense" ""
+      return
+      ;;
+    'check --target-acceptance')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --first-step')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --step-adaptation')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --max-depth')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --thin')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --keep-warmup')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'check --repulsion')
+      _rpinn_values "divided undivided" ""
+      return
+      ;;
+    'check --seed')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --data-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --likelihood')
+      _rpinn_values "paper noise uniform" ""
+      return
+      ;;
+    'check --prior-scale')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --start')
+      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      return
+      ;;
+    'check --backend')
+      _rpinn_values "cpu plain" ""
+      return
+      ;;
+    'check --precision')
+      _rpinn_values "float double tf32 auto" ""
+      return
+      ;;
+    'check --correct')
+      _rpinn_values "none mh" ""
+      return
+      ;;
+    'check --time-limit')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --retries')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --threads')
+      _rpinn_values "" ""
+      return
+      ;;
+    'predict --points')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'predict --out')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'predict --quantities')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reproduce --scale')
+      _rpinn_values "quick medium paper" ""
+      return
+      ;;
+    'reproduce --data-dir')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'reproduce --out')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'reproduce --methods')
+      _rpinn_list "rpinn ensemble nuts svgd"
+      return
+      ;;
+    'reproduce --members')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --cells')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --domain')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --covariance')
+      _rpinn_values "squared_exponential exponential matern32 matern52" ""
+      return
+      ;;
+    'reference field --length')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --mean')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --variance')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --seed')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --condition')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'reference field --coordinates')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference field --out')
+      _rpinn_values "" "*"
+      return
+      ;;
+    'reference solve --conductivity')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'reference solve --column')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --left')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --right')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --bottom')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --top')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --source')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --coordinates')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reference solve --out')
+      _rpinn_values "" "*"
+      return
+      ;;
+    'reference solve --well')
+      _rpinn_values "" ""
+      return
+      ;;
+    'bench --repetitions')
+      _rpinn_values "" ""
+      return
+      ;;
+    'bench --at-least')
+      _rpinn_values "" ""
+      return
+      ;;
+  esac
+  case $command in
+    'run')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --likelihood --prior-scale --start --backend --precision --correct --time-limit --retries --threads --help" ""
+      else
+        _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
+      fi
+      ;;
+    'check')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--preset --data --truth --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --likelihood --prior-scale --start --backend --precision --correct --time-limit --retries --threads --help" ""
+      else
+        _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
+      fi
+      ;;
+    'list')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--json --help" ""
+      else
+        _rpinn_values "" ""
+      fi
+      ;;
+    'summary')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--json --help" ""
+      else
+        _rpinn_values "" "/"
+      fi
+      ;;
+    'compare')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--json --help" ""
+      else
+        _rpinn_values "" "/"
+      fi
+      ;;
+    'predict')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--points --out --quantities --extrapolate --help" ""
+      else
+        _rpinn_values "" "/"
+      fi
+      ;;
+    'diagnose')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--all --strict --shape --json --help" ""
+      else
+        _rpinn_values "" "*.csv"
+      fi
+      ;;
+    'reproduce')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--scale --data-dir --out --methods --members --quiet --json --help" ""
+      else
+        _rpinn_values "table1 table2 table3 table4 fig-darcy-y fig-darcy-h fig-reference" ""
+      fi
+      ;;
+    'reference field')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--cells --domain --covariance --length --mean --variance --seed --condition --kriging --coordinates --out --quiet --json --help" ""
+      else
+        _rpinn_values "" ""
+      fi
+      ;;
+    'reference solve')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--conductivity --column --log --left --right --bottom --top --source --coordinates --out --quiet --json --well --help" ""
+      else
+        _rpinn_values "" ""
+      fi
+      ;;
+    'bench')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--json --repetitions --at-least --help" ""
+      else
+        _rpinn_values "" ""
+      fi
+      ;;
+  esac
+}
+
+complete -F _rpinn rpinn
