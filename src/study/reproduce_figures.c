@@ -8,24 +8,14 @@
 
 #include "csv_table.h"
 #include "reproduce_figures.h"
-#include "run_folder.h"
+#include "reproduce_run.h"
 
 static bool is_reference(const RpinnReproduction *reproduction) {
-  return !strcmp(reproduction->name, "fig-reference");
+  return reproduction->entry->kind == &rpinn_reference_maps;
 }
 
 static const char *quantity_of(const RpinnReproduction *reproduction) {
-  return reproduction->name + strlen(reproduction->name) - 1; /* fig-darcy-y */
-}
-
-/* NAME.csv of the reference, NAME_sigma0.1.csv of the panels. */
-static RpinnStatus write_file(RpinnContext *context, const RpinnReproduction *reproduction,
-                              const char *suffix, const RpinnText *text) {
-  RpinnRunFolder folder = {0};
-  char name[128];
-  snprintf(folder.path, sizeof folder.path, "%s", reproduction->options->folder);
-  snprintf(name, sizeof name, "%s%s", reproduction->name, suffix);
-  return text->failed ? rpinn_fail_memory(context) : rpinn_run_folder_write(context, &folder, name, text);
+  return strrchr(reproduction->entry->name, '-') + 1; /* fig-darcy-y */
 }
 
 /* ---- panels ---- */
@@ -54,6 +44,7 @@ static RpinnStatus append_panels(RpinnContext *context, const RpinnCsvTable *tab
   return RPINN_OK;
 }
 
+/* NAME_sigma0.1.csv */
 static RpinnStatus write_panels(RpinnContext *context, const RpinnReproduction *reproduction,
                                 const RpinnReproducedRun *run, const char *folder) {
   char path[RPINN_PATH_SIZE], suffix[64];
@@ -65,7 +56,7 @@ static RpinnStatus write_panels(RpinnContext *context, const RpinnReproduction *
   RpinnStatus status = rpinn_csv_read_file(context, arena, path, &table);
   if (status == RPINN_OK) status = append_panels(context, table, quantity_of(reproduction), &csv);
   snprintf(suffix, sizeof suffix, "_sigma%s.csv", run->paper_case->sigma);
-  if (status == RPINN_OK) status = write_file(context, reproduction, suffix, &csv);
+  if (status == RPINN_OK) status = rpinn_reproduction_write_file(context, reproduction, suffix, &csv);
   rpinn_text_free(&csv);
   rpinn_arena_destroy(arena);
   return status;
@@ -79,11 +70,12 @@ static RpinnStatus write_measured(RpinnContext *context, const RpinnReproduction
   for (size_t t = 0; t < posterior->problem->num_terms; t++)
     if (!strcmp(posterior->problem->terms[t].name, "y"))
       rpinn_point_set_write(posterior->problem, &posterior->data->terms[t].points, &csv);
-  RpinnStatus status = write_file(context, reproduction, "_measured.csv", &csv);
+  RpinnStatus status = rpinn_reproduction_write_file(context, reproduction, "_measured.csv", &csv);
   rpinn_text_free(&csv);
   return status;
 }
 
+/* NAME.csv */
 static RpinnStatus write_reference(RpinnContext *context, const RpinnReproduction *reproduction,
                                    const RpinnReproducedRun *run, const RpinnPosterior *posterior) {
   const RpinnDataSet *data = posterior->data;
@@ -99,21 +91,9 @@ static RpinnStatus write_reference(RpinnContext *context, const RpinnReproductio
   for (size_t p = 0; p < data->predict.count; p++)
     rpinn_text_append(&csv, "%.9g,%.9g,%.9g,%.9g\n", data->predict.x[2 * p], data->predict.x[2 * p + 1],
                       truth[0][p], truth[1][p]);
-  RpinnStatus status = write_file(context, reproduction, ".csv", &csv);
+  RpinnStatus status = rpinn_reproduction_write_file(context, reproduction, ".csv", &csv);
   rpinn_text_free(&csv);
   return status;
-}
-
-bool rpinn_figure_needs_run(const RpinnReproduction *reproduction) {
-  return !is_reference(reproduction);
-}
-
-RpinnStatus rpinn_figure_write_data(RpinnContext *context, const RpinnReproduction *reproduction,
-                                    const RpinnReproducedRun *run, const char *folder,
-                                    const RpinnPosterior *posterior) {
-  RPINN_TRY(write_measured(context, reproduction, posterior));
-  return is_reference(reproduction) ? write_reference(context, reproduction, run, posterior)
-                                    : write_panels(context, reproduction, run, folder);
 }
 
 /* ---- script and page ---- */
@@ -131,7 +111,7 @@ static void append_panel(RpinnText *script, const char *name, const char *file, 
 static void append_script(const RpinnReproduction *reproduction, RpinnText *script) {
   static const char *const titles[] = {"mean", "error of the mean", "standard deviation",
                                        "inside two standard deviations"};
-  const char *name = reproduction->name;
+  const char *name = reproduction->entry->name;
   bool reference = is_reference(reproduction);
   int height = reference ? 400 : 660;
   rpinn_text_append(
@@ -157,25 +137,59 @@ static void append_script(const RpinnReproduction *reproduction, RpinnText *scri
   rpinn_text_append(script, "  unset multiplot\n}\n");
 }
 
-RpinnStatus rpinn_figure_finish(RpinnContext *context, RpinnReproduction *reproduction) {
+static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
   RpinnText script = {0}, *text = &reproduction->text;
+  const char *name = reproduction->entry->name;
   append_script(reproduction, &script);
-  RpinnStatus status = write_file(context, reproduction, ".gp", &script);
+  RpinnStatus status = rpinn_reproduction_write_file(context, reproduction, ".gp", &script);
   rpinn_text_free(&script);
   RPINN_TRY(status);
-  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n\n", reproduction->name,
+  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n\n", name,
                     rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published data sets" : "synthetic data");
-  rpinn_text_append(text, "- %s.gp draws %s.svg and %s.png from the CSV files beside it.\n",
-                    reproduction->name, reproduction->name, reproduction->name);
-  for (size_t r = 0; rpinn_figure_needs_run(reproduction) && r < reproduction->num_runs; r++) {
+  rpinn_text_append(text, "- %s.gp draws %s.svg and %s.png from the CSV files beside it.\n", name, name,
+                    name);
+  for (size_t r = 0; !is_reference(reproduction) && r < reproduction->num_runs; r++) {
     const RpinnReproducedRun *run = &reproduction->runs[r];
     if (run->reason) continue;
     rpinn_text_append(text, "- sigma = %s: rPINN, %s.%s%s.\n", run->paper_case->sigma, run->settings,
                       run->departures[0] ? " Departs from the paper: " : " As in the paper", run->departures);
   }
-  rpinn_text_append(&reproduction->json, "{\"name\": \"%s\", \"scale\": \"%s\", \"data\": \"%s\"}\n",
-                    reproduction->name, rpinn_paper_scales[reproduction->scale],
+  rpinn_text_append(&reproduction->json, "{\"name\": \"%s\", \"scale\": \"%s\", \"data\": \"%s\"}\n", name,
+                    rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published" : "synthetic");
-  return write_file(context, reproduction, ".md", text);
+  return RPINN_OK;
 }
+
+/* ---- kinds ---- */
+
+static RpinnStatus take_panels(RpinnMadeRun *made) {
+  RPINN_TRY(write_measured(made->context, made->reproduction, made->posterior));
+  return write_panels(made->context, made->reproduction, made->run, made->folder);
+}
+
+static RpinnStatus take_reference(RpinnMadeRun *made) {
+  RPINN_TRY(write_measured(made->context, made->reproduction, made->posterior));
+  return write_reference(made->context, made->reproduction, made->run, made->posterior);
+}
+
+static bool is_rpinn(const RpinnReproducedRun *run) {
+  return run->method == RPINN_PAPER_RPINN;
+}
+
+/* The reference is the same for every noise. */
+static bool is_first_rpinn(const RpinnReproducedRun *run) {
+  return is_rpinn(run) && !strcmp(run->paper_case->sigma, "1");
+}
+
+const RpinnReproduceKind rpinn_darcy_maps = {.is_figure = true,
+                                             .plan = rpinn_reproduction_plan,
+                                             .shows = is_rpinn,
+                                             .take = take_panels,
+                                             .finish = finish};
+const RpinnReproduceKind rpinn_reference_maps = {.is_figure = true,
+                                                 .needs_no_run = true,
+                                                 .plan = rpinn_reproduction_plan,
+                                                 .shows = is_first_rpinn,
+                                                 .take = take_reference,
+                                                 .finish = finish};

@@ -145,7 +145,7 @@ static bool has_run_of(const RpinnReproduction *reproduction, RpinnPaperMethod m
 }
 
 static void append_table_notes(const RpinnReproduction *reproduction, RpinnText *text) {
-  bool is_darcy = !strcmp(reproduction->table, "table4");
+  bool is_darcy = !strcmp(reproduction->entry->name, "table4");
   rpinn_text_append(text,
                     "- In parentheses: the standard error of ours, by %d bootstrap resamples of the "
                     "members.\n"
@@ -164,7 +164,7 @@ static void append_table_notes(const RpinnReproduction *reproduction, RpinnText 
         "- SVGD: ours are the figures at the end. The published spread is that of a transient: on the way "
         "from the N(0,1)\n  start the spread falls through it, LPP has its peak about there, and with "
         "more iterations it does not come\n  back. svgd_trace.csv in the run has the whole way.\n");
-  if (!strcmp(reproduction->table, "table1"))
+  if (!strcmp(reproduction->entry->name, "table1"))
     rpinn_text_append(text, "- The published rows of N_f = 32 were made with another noise draw than the "
                             "published data sets.\n");
 }
@@ -192,7 +192,7 @@ static void append_notes(const RpinnReproduction *reproduction, RpinnText *text)
 
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text) {
   const RpinnPaperCase *paper = NULL;
-  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n", reproduction->name,
+  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n", reproduction->entry->name,
                     rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published data sets" : "synthetic data");
   for (size_t i = 0; i < reproduction->num_rows; i++) {
