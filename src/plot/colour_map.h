@@ -1,7 +1,7 @@
 /* Colours for maps, even to the eye and safe for the colour-blind: lightness rises evenly from dark to light,
  * so that order can be read without any hue. */
-#ifndef RPINN_REPORT_COLOUR_MAP_H
-#define RPINN_REPORT_COLOUR_MAP_H
+#ifndef RPINN_PLOT_COLOUR_MAP_H
+#define RPINN_PLOT_COLOUR_MAP_H
 
 #include <stdint.h>
 

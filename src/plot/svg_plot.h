@@ -7,8 +7,8 @@
  *
  * Numbers that are not finite leave gaps: every number in the SVG is finite. What lies outside of the axes is
  * cut off. Failures stay on the page's text. */
-#ifndef RPINN_REPORT_SVG_PLOT_H
-#define RPINN_REPORT_SVG_PLOT_H
+#ifndef RPINN_PLOT_SVG_PLOT_H
+#define RPINN_PLOT_SVG_PLOT_H
 
 #include "colour_map.h"
 #include "text.h"
@@ -60,10 +60,14 @@ typedef struct RpinnFrame {
   double left, right, top, bottom;
 } RpinnFrame;
 
+struct RpinnSheet;
+
 typedef struct RpinnPlot {
   RpinnText *page;
-  RpinnFrame frame; /* margins around the axes */
-  RpinnAxis x, y;   /* settled */
+  struct RpinnSheet *sheet; /* for print as well, see plot_sheet.h; may be NULL */
+  const char *title;        /* there; may be NULL: on a page it stands in the caption */
+  RpinnFrame frame;         /* margins around the axes */
+  RpinnAxis x, y;           /* settled */
   bool without_grid;
 } RpinnPlot;
 
@@ -96,5 +100,9 @@ void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, Rp
 void rpinn_key_line(RpinnText *page, RpinnStroke stroke, const char *label);
 void rpinn_key_band(RpinnText *page, const char *colour, double opacity, const char *label);
 void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, const char *label);
+/* The same for the page of a plot and its sheet. */
+void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label);
+void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label);
+void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label);
 
 #endif
