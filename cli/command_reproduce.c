@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -25,23 +24,12 @@ static void show_estimate(void *user, size_t num_runs, double seconds) {
                            : "h");
 }
 
-/* gnuplot NAME.gp in the folder, where gnuplot is installed. */
-static void draw_figure(void *user, const char *folder, const char *name) {
-  char script[64];
-  int outcome = -1;
+static void show_not_drawn(void *user, const char *folder, const char *name, bool has_gnuplot) {
   (void)user;
-  snprintf(script, sizeof script, "%.32s.gp", name);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    if (chdir(folder) == 0) execlp("gnuplot", "gnuplot", script, (char *)NULL);
-    _exit(127);
-  }
-  if (child > 0) waitpid(child, &outcome, 0);
-  if (child < 0 || !WIFEXITED(outcome) || WEXITSTATUS(outcome) == 127)
-    fprintf(stderr, "rpinn: no gnuplot, no figure: the CSV files and %s are in %s\n", script, folder);
-  else if (WEXITSTATUS(outcome) != 0)
-    fprintf(stderr, "rpinn: warning: gnuplot failed on %s/%s\n", folder, script);
+  if (has_gnuplot)
+    fprintf(stderr, "rpinn: warning: gnuplot failed on %s/%s.gp\n", folder, name);
+  else
+    fprintf(stderr, "rpinn: no gnuplot, no figure: %s.gp is in %s\n", name, folder);
 }
 
 static int print_results(const RpinnReproduction *reproduction, const Options *options, const char *folder) {
@@ -80,7 +68,7 @@ static int run_reproduce(const Options *options) {
                                      .progress = options->quiet ? NULL : show_progress,
                                      .begins = options->quiet ? NULL : show_run,
                                      .estimate = options->quiet ? NULL : show_estimate,
-                                     .draw = draw_figure,
+                                     .not_drawn = show_not_drawn,
                                      .user = &line};
   RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");

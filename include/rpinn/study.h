@@ -28,8 +28,8 @@ typedef struct RpinnReproduceOptions {
   /* Before the first run, at scales above quick: how many runs are to be made and about how long they take, at
    * most; may be NULL. */
   void (*estimate)(void *user, size_t num_runs, double seconds);
-  /* NAME.gp and its CSV files of a figure are in the folder: the time to call gnuplot; may be NULL. */
-  void (*draw)(void *user, const char *folder, const char *name);
+  /* A figure remains NAME.gp in the folder: there is no gnuplot, or it failed; may be NULL. */
+  void (*not_drawn)(void *user, const char *folder, const char *name, bool has_gnuplot);
   void *user;
 } RpinnReproduceOptions;
 

@@ -174,7 +174,7 @@ void rpinn_sheet_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
   /* Viewers smooth images; few pixels shall stay pixels. */
   snprintf(columns, sizeof columns, "matrix using (%.9g+$1*%.9g):(%.9g-$2*%.9g):3 with image%s notitle",
            image->x_low + 0.5 * across, across, image->y_high - 0.5 * down, down,
-           image->columns * image->rows < 4096 ? " pixels" : "");
+           image->columns * image->rows < 1024 ? " pixels" : "");
   begin_clause(sheet, columns);
 }
 
@@ -192,6 +192,13 @@ void rpinn_sheet_colours(const RpinnPlot *plot, RpinnColourMap map, const RpinnA
 
 /* ---- panels ---- */
 
+static void append_ticks(RpinnText *panels, const RpinnAxis *range) {
+  double ticks[16];
+  size_t count = rpinn_axis_ticks(range, 5, sizeof ticks / sizeof ticks[0], ticks);
+  for (size_t k = 0; k < count; k++) rpinn_text_append(panels, "%s%.6g", k ? ", " : "(", ticks[k]);
+  rpinn_text_append(panels, count ? ")\n" : "autofreq\n");
+}
+
 static void append_axis(RpinnText *panels, char axis, const RpinnAxis *range) {
   rpinn_text_append(panels, "  set %clabel ", axis);
   append_quoted(panels, range->label);
@@ -199,9 +206,13 @@ static void append_axis(RpinnText *panels, char axis, const RpinnAxis *range) {
   rpinn_text_append(panels, " noenhanced\n  unset logscale %c\n  set %crange [%.9g:%.9g]\n", axis, axis,
                     range->low, range->high);
   if (range->logarithmic) rpinn_text_append(panels, "  set logscale %c\n", axis);
-  rpinn_text_append(panels, "  set %ctics nomirror %s\n  set format %c \"%s\"\n", axis,
-                    range->whole ? "1" : "autofreq", axis,
-                    range->logarithmic && range->high / range->low > 1e3 ? "10^{%T}" : "%h");
+  rpinn_text_append(panels, "  set format %c \"%s\"\n  set %ctics nomirror ", axis,
+                    range->logarithmic && range->high / range->low > 1e3 ? "10^{%T}" : "%h", axis);
+  /* On a logarithmic axis gnuplot labels powers of ten alone, of which a short one has none. */
+  if (range->logarithmic && range->high / range->low <= 1e3)
+    append_ticks(panels, range);
+  else
+    rpinn_text_append(panels, range->whole ? "1\n" : "autofreq\n");
 }
 
 void rpinn_sheet_open_panel(const RpinnPlot *plot) {

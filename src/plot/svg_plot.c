@@ -13,6 +13,12 @@ enum { MAX_TICKS = 24 };
 static const double largest = 1e300; /* differences of numbers up to this stay finite */
 static const char minus[] = "&#8722;";
 
+const char *rpinn_series_ink(size_t k) {
+  static const char *const inks[] = {RPINN_INK_BLUE,   RPINN_INK_VERMILION, RPINN_INK_GREEN,
+                                     RPINN_INK_PURPLE, RPINN_INK_GREY,      RPINN_INK_BLACK};
+  return inks[k % (sizeof inks / sizeof inks[0])];
+}
+
 /* ---- axes ---- */
 
 RpinnAxis rpinn_axis_empty(const char *label, bool logarithmic) {
@@ -30,6 +36,11 @@ void rpinn_axis_include(RpinnAxis *axis, size_t count, const double *values) {
     axis->low = fmin(axis->low, values[i]);
     axis->high = fmax(axis->high, values[i]);
   }
+}
+
+void rpinn_axis_join(RpinnAxis *first, RpinnAxis *second) {
+  first->low = second->low = fmin(first->low, second->low);
+  first->high = second->high = fmax(first->high, second->high);
 }
 
 void rpinn_axis_settle(RpinnAxis *axis, double margin) {
@@ -127,6 +138,14 @@ static Ticks make_ticks(const RpinnAxis *axis, double wanted) {
   else
     linear_ticks(axis, wanted, &ticks);
   return ticks;
+}
+
+size_t rpinn_axis_ticks(const RpinnAxis *axis, double wanted, size_t room, double *values) {
+  Ticks ticks = make_ticks(axis, wanted);
+  size_t count = 0;
+  for (size_t k = 0; k < ticks.count && count < room; k++)
+    if (ticks.ticks[k].labelled) values[count++] = ticks.ticks[k].value;
+  return count;
 }
 
 static void append_power(RpinnText *page, double mantissa, int power) {
@@ -390,6 +409,15 @@ void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
                image);
   rpinn_text_append(plot->page, "</svg>\n");
   draw_frame(plot);
+}
+
+void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, double low, double high) {
+  RpinnAxis colours = {.low = low, .high = high};
+  if (plot->sheet) {
+    rpinn_sheet_colours(plot, map, &colours);
+    rpinn_text_append(&plot->sheet->panels, "  unset colorbox\n");
+  }
+  rpinn_plot_close(plot);
 }
 
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours) {

@@ -20,14 +20,25 @@ typedef struct Gathering {
 
 /* ---- which draws ---- */
 
-static void choose_corners(RpinnPosteriorShape *shape) {
-  uint64_t last = shape->run->plan.num_draws - 1;
+static RpinnStatus choose_corners(RpinnContext *context, RpinnPosteriorShape *shape,
+                                  const RpinnShapePlan *plan) {
+  uint64_t last = shape->run->plan.num_draws - 1, num_chains = shape->run->plan.num_chains;
+  shape->num_spectra = plan && plan->num_spectra < num_chains ? plan->num_spectra : num_chains;
+  for (size_t k = 0; plan && k < RPINN_SHAPE_CORNERS; k++) {
+    if (plan->chains[k] >= num_chains || plan->draws[k] > last)
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "this run has no draw %llu of chain %llu",
+                        (unsigned long long)plan->draws[k] + 1, (unsigned long long)plan->chains[k] + 1);
+    shape->corners[k].chain = plan->chains[k];
+    shape->corners[k].draw = plan->draws[k];
+  }
+  if (plan) return RPINN_OK;
   const uint64_t within[RPINN_SHAPE_CORNERS] = {0, last / 2, last};
   bool has_three = shape->run->plan.num_chains >= RPINN_SHAPE_CORNERS;
   for (uint64_t k = 0; k < RPINN_SHAPE_CORNERS; k++) {
     shape->corners[k].chain = has_three ? k : 0;
     shape->corners[k].draw = has_three ? last : within[k];
   }
+  return RPINN_OK;
 }
 
 /* In place of a member that failed the next one stands, and the last good one at the end. */
@@ -50,7 +61,7 @@ static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw) {
   return RPINN_OK;
 }
 
-static RpinnStatus gather(Gathering *gathering) {
+static RpinnStatus gather(Gathering *gathering, const RpinnShapePlan *plan) {
   RpinnPosteriorShape *shape = gathering->shape;
   RpinnRun *run = shape->run;
   RpinnArena *arena = run->posteriors[0]->arena;
@@ -60,7 +71,7 @@ static RpinnStatus gather(Gathering *gathering) {
   gathering->corners = RPINN_ARENA_NEW(arena, double, RPINN_SHAPE_CORNERS *n);
   gathering->ends = RPINN_ARENA_NEW(arena, double, run->plan.num_chains *n);
   if (!gathering->corners || !gathering->ends) return rpinn_fail_memory(gathering->context);
-  choose_corners(shape);
+  RPINN_TRY(choose_corners(gathering->context, shape, plan));
   RPINN_TRY(rpinn_draw_store_visit(gathering->context, run->store, &run->plan, false, take_draw, gathering));
   if (!gathering->found[2]) memcpy(gathering->corners + 2 * n, gathering->ends, n * sizeof(double));
   return RPINN_OK;
@@ -125,12 +136,12 @@ static RpinnStatus make_spectrum(Gathering *gathering, const RpinnObjective *ene
 static RpinnStatus make_spectra(Gathering *gathering, const RpinnObjective *energy) {
   RpinnPosteriorShape *shape = gathering->shape;
   RpinnArena *arena = shape->run->posteriors[0]->arena;
-  size_t n = gathering->num_parameters, num_chains = shape->run->plan.num_chains;
+  size_t n = gathering->num_parameters, num_chains = shape->num_spectra;
   bool is_dense = n <= RPINN_DENSE_SPECTRUM_LIMIT;
   size_t count = shape->num_eigenvalues = is_dense ? n : NUM_LEADING;
-  shape->hessian = RPINN_ARENA_NEW(arena, double, num_chains *count);
-  shape->asymmetry = RPINN_ARENA_NEW(arena, double, num_chains);
-  if (is_dense) shape->gauss_newton = RPINN_ARENA_NEW(arena, double, num_chains *count);
+  shape->hessian = RPINN_ARENA_NEW(arena, double, num_chains *count + 1);
+  shape->asymmetry = RPINN_ARENA_NEW(arena, double, num_chains + 1);
+  if (is_dense) shape->gauss_newton = RPINN_ARENA_NEW(arena, double, num_chains *count + 1);
   if (!shape->hessian || !shape->asymmetry || (is_dense && !shape->gauss_newton))
     return rpinn_fail_memory(gathering->context);
   for (uint64_t chain = 0; chain < num_chains; chain++) {
@@ -142,12 +153,13 @@ static RpinnStatus make_spectra(Gathering *gathering, const RpinnObjective *ener
 
 /* ---- the whole ---- */
 
-static RpinnStatus make_shape(RpinnContext *context, const char *folder, RpinnPosteriorShape *shape) {
+static RpinnStatus make_shape(RpinnContext *context, const char *folder, const RpinnShapePlan *plan,
+                              RpinnPosteriorShape *shape) {
   RpinnOverride precision = {"precision", "double", "--shape", true};
   RpinnProblemOptions options = {.num_overrides = 1, .overrides = &precision};
   RPINN_TRY(rpinn_run_open_finished(context, folder, &options, &shape->run));
   Gathering gathering = {.context = context, .shape = shape};
-  RPINN_TRY(gather(&gathering));
+  RPINN_TRY(gather(&gathering, plan));
   RpinnPosteriorMember member = {shape->run->posteriors[0], NULL};
   RpinnObjective energy = rpinn_posterior_objective(&member);
   RpinnLogDensity density = rpinn_log_density_of_objective(&energy);
@@ -157,9 +169,14 @@ static RpinnStatus make_shape(RpinnContext *context, const char *folder, RpinnPo
 
 RpinnStatus rpinn_posterior_shape_create(RpinnContext *context, const char *folder,
                                          RpinnPosteriorShape **shape) {
+  return rpinn_posterior_shape_create_by(context, folder, NULL, shape);
+}
+
+RpinnStatus rpinn_posterior_shape_create_by(RpinnContext *context, const char *folder,
+                                            const RpinnShapePlan *plan, RpinnPosteriorShape **shape) {
   *shape = calloc(1, sizeof **shape);
   if (!*shape) return rpinn_fail_memory(context);
-  RpinnStatus status = make_shape(context, folder, *shape);
+  RpinnStatus status = make_shape(context, folder, plan, *shape);
   if (status == RPINN_OK) return RPINN_OK;
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* targets report no message of their own */
   if (!context->error.file[0]) snprintf(context->error.file, sizeof context->error.file, "%.500s", folder);
@@ -202,7 +219,7 @@ RpinnStatus rpinn_posterior_shape_write(RpinnContext *context, const RpinnPoster
   }
   RPINN_TRY(write_file(context, folder, "shape_points.csv", &csv));
   rpinn_text_append(&csv, "chain,index,hessian,gauss_newton\n");
-  for (uint64_t chain = 0; chain < shape->run->plan.num_chains; chain++)
+  for (uint64_t chain = 0; chain < shape->num_spectra; chain++)
     for (size_t i = 0; i < count; i++) {
       rpinn_text_append(&csv, "%llu,%zu,%.12g,", (unsigned long long)chain + 1, i + 1,
                         shape->hessian[chain * count + i]);
@@ -231,6 +248,5 @@ static void describe_spectrum(const RpinnPosteriorShape *shape, uint64_t chain, 
 void rpinn_posterior_shape_describe(const RpinnPosteriorShape *shape, RpinnText *text) {
   rpinn_text_append(text, "\nplane through draws at (0, 0), (%.4g, 0) and (%.4g, %.4g): shape_plane.csv\n",
                     shape->corners[1].x, shape->corners[2].x, shape->corners[2].y);
-  for (uint64_t chain = 0; chain < shape->run->plan.num_chains; chain++)
-    describe_spectrum(shape, chain, text);
+  for (uint64_t chain = 0; chain < shape->num_spectra; chain++) describe_spectrum(shape, chain, text);
 }

@@ -150,9 +150,7 @@ static RpinnStatus reproduce(RpinnContext *context, RpinnReproduction *reproduct
     if (reproduction->interrupted) return RPINN_OK;
   }
   RPINN_TRY(kind->finish(context, reproduction));
-  RPINN_TRY(write_files(context, reproduction));
-  if (kind->is_figure && options->draw) options->draw(options->user, options->folder, options->name);
-  return RPINN_OK;
+  return write_files(context, reproduction);
 }
 
 RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,

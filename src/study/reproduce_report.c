@@ -10,7 +10,6 @@ static const char *const titles[] = {
     RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_TITLE)
 #undef RPINN_TABLE_METRIC_TITLE
 };
-static const char *const method_titles[RPINN_NUM_PAPER_METHODS] = {"rPINN", "ensemble", "NUTS", "SVGD"};
 
 size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
   size_t count = 0;
@@ -76,7 +75,7 @@ static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
   const double no_time = (double)NAN;
   RpinnText words = {0};
   Line ours = {.quantity = run->paper_case->quantities[row->quantity],
-               .method = method_titles[run->method],
+               .method = rpinn_paper_method_titles[run->method],
                .whose = "ours",
                .seconds = no_time,
                .words = run->reason};
@@ -119,7 +118,7 @@ static void append_runs(const RpinnReproduction *reproduction, const RpinnPaperC
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     const RpinnReproducedRun *run = &reproduction->runs[r];
     if (run->paper_case != paper || run->reason) continue;
-    rpinn_text_append(text, "- %s: %s. ", method_titles[run->method], run->settings);
+    rpinn_text_append(text, "- %s: %s. ", rpinn_paper_method_titles[run->method], run->settings);
     if (run->departures[0])
       rpinn_text_append(text, "Departs from the paper: %s.\n", run->departures);
     else

@@ -208,3 +208,13 @@ RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduc
   if (status == RPINN_OK && !is_finished) status = rpinn_run_estimate(context, run.problem, seconds);
   return end(&run, status);
 }
+
+void rpinn_made_run_release(RpinnMadeRun *made) {
+  rpinn_member_store_close(made->store);
+  made->store = NULL;
+}
+
+RpinnStatus rpinn_made_run_reopen(RpinnMadeRun *made, RpinnRun **run) {
+  rpinn_made_run_release(made);
+  return rpinn_run_reopen(made->context, made->folder, run);
+}

@@ -24,4 +24,9 @@ struct RpinnMadeRun {
   size_t num_draws;
 };
 
+/* The finished run with its results, and its store closed before: nobody opens a store twice. The caller destroys it. */
+RpinnStatus rpinn_made_run_reopen(RpinnMadeRun *made, RpinnRun **run);
+/* Only the latter. */
+void rpinn_made_run_release(RpinnMadeRun *made);
+
 #endif

@@ -90,6 +90,7 @@ struct RpinnReproduction {
   RpinnReproducedRun *runs;
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
+  void *gathered;                      /* what a kind takes from runs for its end */
   RpinnText text, json, csv;
 };
 
