@@ -25,6 +25,7 @@ RpinnStatus rpinn_figure_finish(RpinnContext *context, RpinnReproduction *reprod
                     rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published data sets" : "synthetic data");
   if (drawing == RPINN_DRAWN) rpinn_text_append(text, "![%s](%s.png)\n\n", name, name);
+  rpinn_figure_append_caption(name, text);
   append_runs(reproduction, text);
   rpinn_text_append(text, "- `gnuplot %s.gp` draws %s.svg, %s.pdf and %s.png.\n", name, name, name, name);
   rpinn_text_append(
