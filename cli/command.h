@@ -43,12 +43,13 @@ typedef struct Options {
 } Options;
 
 typedef struct Command {
-  const char *name;      /* of one word or two */
-  const char *arguments; /* "PROBLEM" or "" */
-  bool takes_many;       /* one or more of them */
-  const char *summary;   /* one line */
-  const char *details;   /* further lines of its help, or "" */
-  unsigned option_sets;  /* OptionSet */
+  const char *name;            /* of one word or two */
+  const char *arguments;       /* "PROBLEM" or "" */
+  bool takes_many;             /* one or more of them */
+  const char *summary;         /* one line */
+  const char *details;         /* further lines of its help, or "" */
+  void (*print_details)(void); /* lines after these, or NULL */
+  unsigned option_sets;        /* OptionSet */
   int (*run)(const Options *options);
 } Command;
 

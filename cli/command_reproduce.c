@@ -1,8 +1,7 @@
-/* rpinn reproduce TABLE */
+/* rpinn reproduce NAME */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -25,26 +24,12 @@ static void show_estimate(void *user, size_t num_runs, double seconds) {
                            : "h");
 }
 
-static bool is_figure(const char *name) {
-  return !strncmp(name, "fig-", 4);
-}
-
-/* gnuplot NAME.gp in the folder, where gnuplot is installed. */
-static void draw_figure(const char *folder, const char *name) {
-  char script[64];
-  int outcome = -1;
-  snprintf(script, sizeof script, "%.32s.gp", name);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    if (chdir(folder) == 0) execlp("gnuplot", "gnuplot", script, (char *)NULL);
-    _exit(127);
-  }
-  if (child > 0) waitpid(child, &outcome, 0);
-  if (child < 0 || !WIFEXITED(outcome) || WEXITSTATUS(outcome) == 127)
-    fprintf(stderr, "rpinn: no gnuplot, no figure: the CSV files and %s are in %s\n", script, folder);
-  else if (WEXITSTATUS(outcome) != 0)
-    fprintf(stderr, "rpinn: warning: gnuplot failed on %s/%s\n", folder, script);
+static void show_not_drawn(void *user, const char *folder, const char *name, bool has_gnuplot) {
+  (void)user;
+  if (has_gnuplot)
+    fprintf(stderr, "rpinn: warning: gnuplot failed on %s/%s.gp\n", folder, name);
+  else
+    fprintf(stderr, "rpinn: no gnuplot, no figure: %s.gp is in %s\n", name, folder);
 }
 
 static int print_results(const RpinnReproduction *reproduction, const Options *options, const char *folder) {
@@ -53,12 +38,10 @@ static int print_results(const RpinnReproduction *reproduction, const Options *o
             folder);
     return EXIT_INTERRUPTED;
   }
-  if (is_figure(options->problem)) draw_figure(folder, options->problem);
   if (options->json)
     printf("%s", rpinn_reproduction_json(reproduction));
   else
-    printf("%s\n%s/%s.md\n", rpinn_reproduction_text(reproduction), folder,
-           is_figure(options->problem) ? options->problem : "reproduce");
+    printf("%s\n%s/%s.md\n", rpinn_reproduction_text(reproduction), folder, options->problem);
   return EXIT_DONE; /* main looks after failures to print */
 }
 
@@ -69,10 +52,8 @@ static int run_reproduce(const Options *options) {
   const char *reference = getenv("RPINN_REFERENCE_DIR");
   if (!context) return EXIT_MACHINE;
   catch_signals();
-  /* Figures are made of the runs of Table 4. */
-  snprintf(folder, sizeof folder, "results/%.64s-%.64s",
-           is_figure(options->problem) ? "table4" : options->problem,
-           options->scale ? options->scale : "quick");
+  /* Tables and figures share runs, so everything of one scale shares a folder. */
+  snprintf(folder, sizeof folder, "results/paper-%.64s", options->scale ? options->scale : "quick");
   snprintf(data, sizeof data, "%s/datasets", reference ? reference : "");
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnReproduceOptions reproduce = {.name = options->problem,
@@ -87,6 +68,7 @@ static int run_reproduce(const Options *options) {
                                      .progress = options->quiet ? NULL : show_progress,
                                      .begins = options->quiet ? NULL : show_run,
                                      .estimate = options->quiet ? NULL : show_estimate,
+                                     .not_drawn = show_not_drawn,
                                      .user = &line};
   RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
@@ -97,14 +79,19 @@ static int run_reproduce(const Options *options) {
   return code;
 }
 
+static void print_names(void) {
+  printf("\nNAME is one of\n");
+  for (size_t i = 0; rpinn_reproduce_name(i); i++)
+    printf("  %-24s %s\n", rpinn_reproduce_name(i), rpinn_reproduce_description(i));
+}
+
 const Command command_reproduce = {
     .name = "reproduce",
     .arguments = "NAME",
     .summary = "Make the runs of a table or figure of the paper and set them beside the published ones",
-    .details =
-        "NAME is table1 (linear Poisson equation), table2 (non-linear), table3 (chains of NUTS on it),\n"
-        "table4 (Darcy), or fig-darcy-y, fig-darcy-h, fig-reference (maps).\n"
-        "The runs are directories in --out; what is finished there is not made again. Writes reproduce.md,\n"
-        "reproduce.csv and reproduce.json.\n",
+    .details = "The runs are directories in --out; what is finished there is not made again. Writes NAME.md, "
+               "NAME.json\n"
+               "and CSV files beside them.\n",
+    .print_details = print_names,
     .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON,
     .run = run_reproduce};

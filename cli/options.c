@@ -47,7 +47,7 @@ static const Flag flags[] = {
     {"--data-dir", "DIR", OPTIONS_REPRODUCE, offsetof(Options, data_folder),
      "the published data sets (default $RPINN_REFERENCE_DIR/datasets, else synthetic data)"},
     {"--out", "DIR", OPTIONS_REPRODUCE, offsetof(Options, out),
-     "the runs and the tables (default results/<table>-<scale>); finished runs are not repeated"},
+     "the runs and the tables (default results/paper-<scale>); finished runs are not repeated"},
     {"--methods", "A,B", OPTIONS_REPRODUCE, offsetof(Options, methods),
      "which of rpinn,ensemble,nuts,svgd to run (default: all that the table has)"},
     {"--members", "N", OPTIONS_REPRODUCE, offsetof(Options, members),
@@ -311,6 +311,7 @@ int options_parse(const Command *command, int argc, char **argv, Options *option
 void command_print_help(const Command *command) {
   printf("rpinn %s %s%s[options]\n\n%s.\n%s", command->name, command->arguments,
          command->arguments[0] ? " " : "", command->summary, command->details);
+  if (command->print_details) command->print_details();
   printf("\noptions\n");
   OptionText option;
   for (size_t i = 0; option_at(command, i, &option); i++) {

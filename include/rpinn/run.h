@@ -49,8 +49,12 @@ RPINN_API const char *rpinn_run_table(const RpinnRun *run);
  * memory and disk. NULL on failure, with the reason on the context; the caller frees the text. */
 RPINN_API char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem);
 
-/* Finished runs, by their directories. Both return NULL on failure, with the reason on the context (a
+/* Finished runs, by their directories. Those that return a text return NULL on failure, with the reason on the context (a
  * missing, unfinished or damaged run is bad input); the caller frees the text. */
+
+/* All of a run in memory again, for rpinn_report_write and its kin: nothing is sampled, and nothing is written into the
+ * directory, which may be write-protected. */
+RPINN_API RpinnStatus rpinn_run_reopen(RpinnContext *context, const char *folder, RpinnRun **run);
 
 /* The table of a run, or with json its summary.json. */
 RPINN_API char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json);

@@ -15,7 +15,7 @@ RPINN_API char *rpinn_compare(RpinnContext *context, size_t num_runs, const char
 
 /* Which part of the paper, how, and where to. NULL means the default. */
 typedef struct RpinnReproduceOptions {
-  const char *name;    /* "table1" … "table4", "fig-darcy-y", "fig-darcy-h" or "fig-reference" */
+  const char *name;    /* one of rpinn_reproduce_name */
   const char *scale;   /* "paper": the published settings; "medium": shortened, an hour or two, still judged;
                           "quick" (default): a minute's worth, not judged */
   const char *methods; /* of "rpinn,ensemble,nuts,svgd"; default: all that the table has */
@@ -28,19 +28,26 @@ typedef struct RpinnReproduceOptions {
   /* Before the first run, at scales above quick: how many runs are to be made and about how long they take, at
    * most; may be NULL. */
   void (*estimate)(void *user, size_t num_runs, double seconds);
+  /* A figure remains NAME.gp in the folder: there is no gnuplot, or it failed; may be NULL. */
+  void (*not_drawn)(void *user, const char *folder, const char *name, bool has_gnuplot);
   void *user;
 } RpinnReproduceOptions;
 
 typedef struct RpinnReproduction RpinnReproduction;
 
+/* What can be reproduced, each with a line about it; NULL after the last. */
+RPINN_API const char *rpinn_reproduce_name(size_t index);
+RPINN_API const char *rpinn_reproduce_description(size_t index);
+
 /* Make the runs of a table of the paper, compare their figures with the published ones and with those of an
- * independent re-run, and write reproduce.md, reproduce.csv and reproduce.json; of a figure: NAME.md, CSV files of
- * its panels and NAME.gp, a script for gnuplot. Figures that differ are an outcome, not an error. An interruption returns RPINN_OK with the runs so far saved, and no tables. */
+ * independent re-run, and write NAME.md, NAME.csv and NAME.json; of a figure: NAME.md, NAME.json, CSV files of its
+ * panels and NAME.gp, a script for gnuplot. Figures that differ are an outcome, not an error. An interruption
+ * returns RPINN_OK with the runs so far saved, and no tables. */
 RPINN_API RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
                                       RpinnReproduction **reproduction);
 RPINN_API void rpinn_reproduction_destroy(RpinnReproduction *reproduction);
 RPINN_API bool rpinn_reproduction_interrupted(const RpinnReproduction *reproduction);
-/* reproduce.md and reproduce.json. NULL after an interruption. */
+/* NAME.md and NAME.json. NULL after an interruption. */
 RPINN_API const char *rpinn_reproduction_text(const RpinnReproduction *reproduction);
 RPINN_API const char *rpinn_reproduction_json(const RpinnReproduction *reproduction);
 

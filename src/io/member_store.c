@@ -73,7 +73,7 @@ static RpinnStatus fail_as(RpinnContext *context, const RpinnMemberStore *store,
   case SQLITE_NOTADB:
     return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is not a checkpoint of rpinn", store->path);
   case SQLITE_CORRUPT:
-    return rpinn_fail(context, RPINN_ERROR_IO, "'%s' is damaged: %s", store->path,
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is damaged: %s", store->path,
                       sqlite3_errmsg(store->database));
   default: break;
   }
@@ -91,7 +91,7 @@ static RpinnStatus fail(RpinnContext *context, const RpinnMemberStore *store, co
 
 static RpinnStatus fail_damaged(RpinnContext *context, const RpinnMemberStore *store, const char *what,
                                 uint64_t index) {
-  return rpinn_fail(context, RPINN_ERROR_IO, "'%s' is damaged: %s %" PRIu64 " has a wrong checksum",
+  return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is damaged: %s %" PRIu64 " has a wrong checksum",
                     store->path, what, index);
 }
 
@@ -269,7 +269,8 @@ static RpinnStatus make_schema(RpinnContext *context, RpinnMemberStore *store, c
   return status;
 }
 
-static RpinnStatus check_identity(RpinnContext *context, RpinnMemberStore *store, const char *identity) {
+RpinnStatus rpinn_member_store_check_identity(RpinnContext *context, RpinnMemberStore *store,
+                                              const char *identity) {
   sqlite3_stmt *statement;
   if (sqlite3_prepare_v2(store->database, "SELECT text FROM identity", -1, &statement, NULL) != SQLITE_OK)
     return fail(context, store, "read");
@@ -279,7 +280,7 @@ static RpinnStatus check_identity(RpinnContext *context, RpinnMemberStore *store
   if (before)
     status = compare_identity(context, (const char *)before, identity);
   else if (code == SQLITE_DONE)
-    status = rpinn_fail(context, RPINN_ERROR_IO, "'%s' is damaged: it has no identity", store->path);
+    status = rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is damaged: it has no identity", store->path);
   else
     status = fail(context, store, "read");
   sqlite3_finalize(statement);
@@ -299,7 +300,7 @@ static RpinnStatus make_or_check(RpinnContext *context, RpinnMemberStore *store,
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "'%s' has format %" PRId64 ", this version of rpinn reads and writes format %d",
                       store->path, version, FORMAT_VERSION);
-  return identity ? check_identity(context, store, identity) : RPINN_OK;
+  return identity ? rpinn_member_store_check_identity(context, store, identity) : RPINN_OK;
 }
 
 /* One transaction for all reading: the lock is shared with other readers and ends with the store. */

@@ -26,14 +26,17 @@ typedef struct RpinnMemberStore RpinnMemberStore;
 
 /* Open, or create when absent. identity: a text that must equal the one the store was made with; the message
  * of a difference names the first lines that differ, "was X, is now Y". Exclusive until closed, also against
- * other processes. RPINN_ERROR_INPUT: another identity, another run at work, a file that is not a store or of
- * another version. RPINN_ERROR_IO, with SQLite's reason: unreadable, damaged, no room. */
+ * other processes. RPINN_ERROR_INPUT: another identity, another run at work, a file that is not a store, is
+ * damaged or of another version. RPINN_ERROR_IO, with SQLite's reason: unreadable, no room. */
 RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, const char *identity,
                                     RpinnMemberStore **store);
 /* Open one that exists, to read it, whatever it was made with; an empty one is refused as bad input, and so
  * is one that another process is writing. The file may be write-protected. */
 RpinnStatus rpinn_member_store_open_existing(RpinnContext *context, const char *path,
                                              RpinnMemberStore **store);
+/* Was the store made with this identity? Bad input, as above, where not. */
+RpinnStatus rpinn_member_store_check_identity(RpinnContext *context, RpinnMemberStore *store,
+                                              const char *identity);
 /* Commits what is pending, as far as possible: call flush before to hear of failures. */
 void rpinn_member_store_close(RpinnMemberStore *store);
 

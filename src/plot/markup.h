@@ -1,6 +1,6 @@
 /* Pieces of markup that are the same in HTML and in SVG. */
-#ifndef RPINN_REPORT_MARKUP_H
-#define RPINN_REPORT_MARKUP_H
+#ifndef RPINN_PLOT_MARKUP_H
+#define RPINN_PLOT_MARKUP_H
 
 #include "text.h"
 

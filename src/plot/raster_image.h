@@ -1,6 +1,6 @@
 /* Numbers on a raster as an image inside a page: a PNG of 256 colours, as the text of a data: address. */
-#ifndef RPINN_REPORT_RASTER_IMAGE_H
-#define RPINN_REPORT_RASTER_IMAGE_H
+#ifndef RPINN_PLOT_RASTER_IMAGE_H
+#define RPINN_PLOT_RASTER_IMAGE_H
 
 #include "colour_map.h"
 #include "context.h"

@@ -6,11 +6,18 @@
 #include <string.h>
 
 #include "markup.h"
+#include "plot_sheet.h"
 #include "raster_image.h"
 
 enum { MAX_TICKS = 24 };
 static const double largest = 1e300; /* differences of numbers up to this stay finite */
 static const char minus[] = "&#8722;";
+
+const char *rpinn_series_ink(size_t k) {
+  static const char *const inks[] = {RPINN_INK_BLUE,   RPINN_INK_VERMILION, RPINN_INK_GREEN,
+                                     RPINN_INK_PURPLE, RPINN_INK_GREY,      RPINN_INK_BLACK};
+  return inks[k % (sizeof inks / sizeof inks[0])];
+}
 
 /* ---- axes ---- */
 
@@ -29,6 +36,11 @@ void rpinn_axis_include(RpinnAxis *axis, size_t count, const double *values) {
     axis->low = fmin(axis->low, values[i]);
     axis->high = fmax(axis->high, values[i]);
   }
+}
+
+void rpinn_axis_join(RpinnAxis *first, RpinnAxis *second) {
+  first->low = second->low = fmin(first->low, second->low);
+  first->high = second->high = fmax(first->high, second->high);
 }
 
 void rpinn_axis_settle(RpinnAxis *axis, double margin) {
@@ -126,6 +138,14 @@ static Ticks make_ticks(const RpinnAxis *axis, double wanted) {
   else
     linear_ticks(axis, wanted, &ticks);
   return ticks;
+}
+
+size_t rpinn_axis_ticks(const RpinnAxis *axis, double wanted, size_t room, double *values) {
+  Ticks ticks = make_ticks(axis, wanted);
+  size_t count = 0;
+  for (size_t k = 0; k < ticks.count && count < room; k++)
+    if (ticks.ticks[k].labelled) values[count++] = ticks.ticks[k].value;
+  return count;
 }
 
 static void append_power(RpinnText *page, double mantissa, int power) {
@@ -232,6 +252,7 @@ static void draw_frame(const RpinnPlot *plot) {
 }
 
 void rpinn_plot_open(const RpinnPlot *plot, const char *description) {
+  if (plot->sheet) rpinn_sheet_open_panel(plot);
   const RpinnFrame *frame = &plot->frame;
   RpinnText *page = plot->page;
   rpinn_text_append(page,
@@ -258,6 +279,7 @@ void rpinn_plot_open(const RpinnPlot *plot, const char *description) {
 }
 
 void rpinn_plot_close(const RpinnPlot *plot) {
+  if (plot->sheet) rpinn_sheet_close_panel(plot);
   rpinn_text_append(plot->page, "</svg>\n</svg>\n");
 }
 
@@ -272,6 +294,7 @@ static void append_stroke(RpinnText *page, RpinnStroke stroke) {
 
 void rpinn_plot_line(const RpinnPlot *plot, size_t count, const double *x, const double *y,
                      RpinnStroke stroke) {
+  if (plot->sheet) rpinn_sheet_line(plot, count, x, y, stroke);
   RpinnText *page = plot->page;
   bool drawing = false;
   rpinn_text_append(page, "<path d=\"M0 0");
@@ -299,6 +322,7 @@ static void append_ribbon(const RpinnPlot *plot, size_t first, size_t end, const
 
 void rpinn_plot_band(const RpinnPlot *plot, size_t count, const double *x, const double *low,
                      const double *high, const char *colour, double opacity) {
+  if (plot->sheet) rpinn_sheet_band(plot, count, x, low, high, colour, opacity);
   rpinn_text_append(plot->page, "<path d=\"M0 0");
   for (size_t i = 0; i < count;) {
     size_t end = i;
@@ -332,6 +356,7 @@ static void append_marker(RpinnText *page, double x, double y, RpinnPointStyle s
 
 void rpinn_plot_points(const RpinnPlot *plot, size_t count, const double *x, const double *y, double error,
                        RpinnPointStyle style) {
+  if (plot->sheet) rpinn_sheet_points(plot, count, x, y, error, style);
   RpinnText *page = plot->page;
   if (error > 0 && isfinite(error)) {
     rpinn_text_append(page, "<path d=\"M0 0");
@@ -350,6 +375,7 @@ void rpinn_plot_points(const RpinnPlot *plot, size_t count, const double *x, con
 
 void rpinn_plot_bars(const RpinnPlot *plot, size_t count, const double *edges, const double *heights,
                      const char *colour) {
+  if (plot->sheet) rpinn_sheet_bars(plot, count, edges, heights, colour);
   for (size_t k = 0; k < count; k++) {
     if (!fits(&plot->x, edges[k]) || !fits(&plot->x, edges[k + 1]) || !fits(&plot->y, heights[k])) continue;
     double left = across(plot, edges[k]), right = across(plot, edges[k + 1]), top = down(plot, heights[k]);
@@ -374,6 +400,7 @@ static void append_image(RpinnText *page, double x, double y, double width, doub
 }
 
 void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
+  if (plot->sheet) rpinn_sheet_image(plot, image);
   double left = across(plot, image->x_low), top = down(plot, image->y_high);
   /* The pixels of a grid that has points on the boundary reach over it by a half. */
   rpinn_text_append(plot->page, "<svg width=\"%.2f\" height=\"%.2f\">", inner_width(plot),
@@ -384,7 +411,20 @@ void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
   draw_frame(plot);
 }
 
+void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, double low, double high) {
+  RpinnAxis colours = {.low = low, .high = high};
+  if (plot->sheet) {
+    rpinn_sheet_colours(plot, map, &colours);
+    rpinn_text_append(&plot->sheet->panels, "  unset colorbox\n");
+  }
+  rpinn_plot_close(plot);
+}
+
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours) {
+  if (plot->sheet) {
+    rpinn_sheet_colours(plot, map, &colours);
+    rpinn_sheet_close_panel(plot);
+  }
   enum { STEPS = 255 };
   double values[STEPS], left = plot->frame.width - plot->frame.right + 12, width = 13;
   for (int k = 0; k < STEPS; k++) values[k] = 1 - k / (STEPS - 1.0);
@@ -433,4 +473,19 @@ void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, c
     rpinn_text_append(page, "<path d=\"M13 0V14\" stroke=\"%s\" stroke-width=\"1.2\"/>", style.outline);
   append_marker(page, 13, 7, style);
   close_key(page, label);
+}
+
+void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label) {
+  rpinn_key_line(plot->page, stroke, label);
+  if (plot->sheet) rpinn_sheet_key_line(plot->sheet, stroke, label);
+}
+
+void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label) {
+  rpinn_key_band(plot->page, colour, opacity, label);
+  if (plot->sheet) rpinn_sheet_key_band(plot->sheet, colour, opacity, label);
+}
+
+void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label) {
+  rpinn_key_points(plot->page, with_error, style, label);
+  if (plot->sheet) rpinn_sheet_key_points(plot->sheet, style, label);
 }

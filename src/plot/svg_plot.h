@@ -7,8 +7,8 @@
  *
  * Numbers that are not finite leave gaps: every number in the SVG is finite. What lies outside of the axes is
  * cut off. Failures stay on the page's text. */
-#ifndef RPINN_REPORT_SVG_PLOT_H
-#define RPINN_REPORT_SVG_PLOT_H
+#ifndef RPINN_PLOT_SVG_PLOT_H
+#define RPINN_PLOT_SVG_PLOT_H
 
 #include "colour_map.h"
 #include "text.h"
@@ -19,7 +19,11 @@
 #define RPINN_INK_VERMILION "#d55e00"
 #define RPINN_INK_GREEN     "#009e73"
 #define RPINN_INK_PURPLE    "#a8467f" /* darker than theirs, for thin lines */
+#define RPINN_INK_SKY       "#56b4e9" /* for areas */
 #define RPINN_INK_GREY      "#6b7280"
+
+/* The colour of the k-th of several like things: chains, quantities. */
+const char *rpinn_series_ink(size_t k);
 
 typedef struct RpinnAxis {
   const char *label;
@@ -31,8 +35,12 @@ typedef struct RpinnAxis {
 RpinnAxis rpinn_axis_empty(const char *label, bool logarithmic);
 /* Extend the axis to the finite values (for a logarithmic axis: the positive ones). */
 void rpinn_axis_include(RpinnAxis *axis, size_t count, const double *values);
+/* Extend both to the values of both. */
+void rpinn_axis_join(RpinnAxis *first, RpinnAxis *second);
 /* After the last value: a range of positive length, widened by a share of it on both sides. */
 void rpinn_axis_settle(RpinnAxis *axis, double margin);
+/* Where a settled axis has its labels, about `wanted` of them and at most `room`. Returns how many. */
+size_t rpinn_axis_ticks(const RpinnAxis *axis, double wanted, size_t room, double *values);
 
 typedef struct RpinnStroke {
   const char *colour;
@@ -60,10 +68,14 @@ typedef struct RpinnFrame {
   double left, right, top, bottom;
 } RpinnFrame;
 
+struct RpinnSheet;
+
 typedef struct RpinnPlot {
   RpinnText *page;
-  RpinnFrame frame; /* margins around the axes */
-  RpinnAxis x, y;   /* settled */
+  struct RpinnSheet *sheet; /* for print as well, see plot_sheet.h; may be NULL */
+  const char *title;        /* there; may be NULL: on a page it stands in the caption */
+  RpinnFrame frame;         /* margins around the axes */
+  RpinnAxis x, y;           /* settled */
   bool without_grid;
 } RpinnPlot;
 
@@ -89,6 +101,8 @@ typedef struct RpinnPlotImage {
 } RpinnPlotImage;
 void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image);
 void rpinn_plot_close(const RpinnPlot *plot);
+/* Closed, where the picture has an image of a few colours that keys explain. */
+void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, double low, double high);
 /* Closed, and with the colours of a map in the margin at the right. */
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours);
 
@@ -96,5 +110,9 @@ void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, Rp
 void rpinn_key_line(RpinnText *page, RpinnStroke stroke, const char *label);
 void rpinn_key_band(RpinnText *page, const char *colour, double opacity, const char *label);
 void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, const char *label);
+/* The same for the page of a plot and its sheet. */
+void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label);
+void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label);
+void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label);
 
 #endif

@@ -22,6 +22,11 @@ typedef struct RpinnCoordinate {
   double low, high;
 } RpinnCoordinate;
 
+/* What a name is measured in, for labels only. */
+typedef struct RpinnUnit {
+  const char *name, *text;
+} RpinnUnit;
+
 /* A name that stands for an expression, resolved when first used; state finds cycles. */
 typedef struct RpinnNamedExpression {
   const char *name;
@@ -182,6 +187,8 @@ struct RpinnProblem {
 
   size_t num_coordinates;
   RpinnCoordinate coordinates[RPINN_MAX_COORDINATES];
+  size_t num_units;
+  RpinnUnit *units;
   size_t num_constants;
   RpinnNamedExpression *constants;
   size_t num_fields;
@@ -233,6 +240,10 @@ typedef bool (*RpinnExtraNames)(void *user, const char *name, RpinnExpression *e
 RpinnStatus rpinn_problem_expression_with(RpinnContext *context, RpinnProblem *problem, RpinnNameKinds kinds,
                                           RpinnExtraNames extra, void *user, const char *text,
                                           RpinnPlace place, RpinnExpression *expression);
+
+enum { RPINN_MAX_UNIT = 40, RPINN_LABEL_SIZE = 320 };
+/* A name with its unit, for axes: "u [K]", or "u" where no unit is given. Returns label. */
+const char *rpinn_problem_label(const RpinnProblem *problem, const char *name, char label[RPINN_LABEL_SIZE]);
 
 /* A file name of the problem file, relative to its folder. In the arena; NULL: no memory. */
 const char *rpinn_problem_path(RpinnProblem *problem, const char *file);

@@ -11,7 +11,7 @@
 
 static const char *const top_keys[] = {"name",       "coordinates", "constants", "fields", "unknowns",
                                        "quantities", "truth",       "terms",     "prior",  "predict",
-                                       "settings",   "presets",     "data"};
+                                       "settings",   "presets",     "data",      "units"};
 enum { NUM_TOP_KEYS = sizeof top_keys / sizeof top_keys[0] };
 
 static RpinnStatus read_data_file(RpinnReader *reader, const RpinnYaml *node,
@@ -90,6 +90,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   const char **unknown_names = RPINN_ARENA_NEW(problem->arena, const char *, problem->num_unknowns);
   if (!coordinate_names || !field_names || !unknown_names) return rpinn_fail_memory(reader->context);
   collect_names(problem, coordinate_names, field_names, unknown_names);
+  RPINN_TRY(rpinn_section_units(reader, rpinn_yaml_get(root, "units")));
   RPINN_TRY(read_data_file(reader, rpinn_yaml_get(root, "data"), options));
   RPINN_TRY(read_truth(reader, rpinn_yaml_get(root, "truth"), options));
   RPINN_TRY(rpinn_section_terms(reader, terms));

@@ -22,6 +22,9 @@ RpinnStatus rpinn_section_fields(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_unknowns(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_quantities(RpinnReader *reader, const RpinnYaml *node);
 
+/* problem_units.c */
+RpinnStatus rpinn_section_units(RpinnReader *reader, const RpinnYaml *node);
+
 /* problem_truth.c: what the truth draws and solves. Its cells are known. */
 RpinnStatus rpinn_section_drawn_field(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_solved_flow(RpinnReader *reader, const RpinnYaml *node);

@@ -339,6 +339,11 @@ RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *probl
     write_interval(out, problem->coordinates[i].low, problem->coordinates[i].high);
     rpinn_text_append(out, "\n");
   }
+  for (size_t i = 0; i < problem->num_units; i++) {
+    rpinn_text_append(out, "%s%s: ", i ? ", " : "units: {", problem->units[i].name);
+    write_text(out, problem->units[i].text);
+  }
+  if (problem->num_units) rpinn_text_append(out, "}\n");
   write_constants(problem, out);
   rpinn_text_append(out, "fields:\n");
   for (size_t i = 0; i < problem->num_fields; i++) write_field(problem, &problem->fields[i], out);

@@ -9,9 +9,7 @@
 #include "svg_plot.h"
 
 static const RpinnFrame frame = {440, 290, 58, 10, 20, 42};
-static const char *const inks[] = {RPINN_INK_BLUE,   RPINN_INK_VERMILION, RPINN_INK_GREEN,
-                                   RPINN_INK_PURPLE, RPINN_INK_GREY,      RPINN_INK_BLACK};
-enum { NUM_INKS = sizeof inks / sizeof inks[0], MAX_KEYS = 8 };
+enum { MAX_KEYS = 8 };
 
 /* ---- R-hat ---- */
 
@@ -59,7 +57,7 @@ static void write_chain_keys(uint64_t num_chains, RpinnText *page) {
   for (uint64_t c = 0; c < num_chains && c < MAX_KEYS; c++) {
     RpinnText label = {0};
     rpinn_text_append(&label, "chain %llu", (unsigned long long)c + 1);
-    if (label.bytes) rpinn_key_line(page, (RpinnStroke){inks[c % NUM_INKS], 1.5, 1, NULL}, label.bytes);
+    if (label.bytes) rpinn_key_line(page, (RpinnStroke){rpinn_series_ink(c), 1.5, 1, NULL}, label.bytes);
     rpinn_text_free(&label);
   }
   rpinn_text_append(page, "</p>\n");
@@ -84,7 +82,7 @@ static RpinnStatus write_trace(RpinnContext *context, const RpinnRun *run, const
   rpinn_text_append(page, "<figure>\n<figcaption>%s</figcaption>\n", title);
   rpinn_plot_open(&plot, title);
   for (uint64_t c = 0; c < run->plan.num_chains; c++)
-    rpinn_plot_line(&plot, count, x, values + c * count, (RpinnStroke){inks[c % NUM_INKS], 1, 0.75, NULL});
+    rpinn_plot_line(&plot, count, x, values + c * count, (RpinnStroke){rpinn_series_ink(c), 1, 0.75, NULL});
   rpinn_plot_close(&plot);
   write_chain_keys(run->plan.num_chains, page);
   rpinn_text_append(page, "</figure>\n");
@@ -231,11 +229,11 @@ static RpinnStatus write_score_trace(RpinnContext *context, const RpinnRun *run,
   rpinn_text_append(page, "<figure>\n<figcaption>%s</figcaption>\n", title);
   rpinn_plot_open(&plot, title);
   for (size_t q = 0; q < num_quantities; q++)
-    rpinn_plot_line(&plot, count, x, x + (1 + q) * count, (RpinnStroke){inks[q % NUM_INKS], 1.5, 1, NULL});
+    rpinn_plot_line(&plot, count, x, x + (1 + q) * count, (RpinnStroke){rpinn_series_ink(q), 1.5, 1, NULL});
   rpinn_plot_close(&plot);
   rpinn_text_append(page, "<p class=\"keys\">\n");
   for (size_t q = 0; q < num_quantities; q++)
-    rpinn_key_line(page, (RpinnStroke){inks[q % NUM_INKS], 1.5, 1, NULL}, run->problem->predicted[q].name);
+    rpinn_key_line(page, (RpinnStroke){rpinn_series_ink(q), 1.5, 1, NULL}, run->problem->predicted[q].name);
   rpinn_text_append(page, "</p>\n</figure>\n");
   free(x);
   return RPINN_OK;

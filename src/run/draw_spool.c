@@ -1,5 +1,6 @@
 #include "draw_spool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,6 +22,10 @@ RpinnStatus rpinn_draw_spool_create(RpinnContext *context, const char *folder, s
   }
   snprintf(path, PATH_SIZE, "%s/draws.spool", folder);
   **spool = (RpinnDrawSpool){.file = fopen(path, "w+b"), .path = path, .width = width};
+  if (!(*spool)->file && (errno == EACCES || errno == EROFS || errno == EPERM)) {
+    (*spool)->file = tmpfile(); /* a finished run may be write-protected */
+    return (*spool)->file ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "make", path);
+  }
   if (!(*spool)->file) return rpinn_fail_file(context, RPINN_ERROR_IO, "make", path);
   unlink(path);
   return RPINN_OK;

@@ -48,24 +48,26 @@ double rpinn_run_time_limit(const RpinnRun *run) {
   return limited ? run->problem->settings.values[RPINN_SETTING_TIME_LIMIT].number : 0;
 }
 
-static void read_method(RpinnRun *run) {
+void rpinn_run_read_method(RpinnRun *run) {
   run->method = (RpinnMethod)(int)run->problem->settings.values[RPINN_SETTING_METHOD].number;
   run->plan = rpinn_problem_draw_plan(run->problem);
   run->num_samples = run->plan.num_draws;
-  run->num_threads = choose_threads(run);
+  run->num_threads = run->made_on_threads = choose_threads(run);
 }
 
 /* One posterior per thread: a backend serves one thread at a time. */
-static RpinnStatus make_posteriors(RpinnContext *context, RpinnRun *run) {
-  run->posteriors = calloc(run->num_threads, sizeof(RpinnPosterior *));
+RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t count) {
+  run->posteriors = calloc(count, sizeof(RpinnPosterior *));
   if (!run->posteriors) return rpinn_fail_memory(context);
-  for (size_t i = 0; i < run->num_threads; i++)
+  run->num_posteriors = count;
+  for (size_t i = 0; i < count; i++)
     RPINN_TRY(rpinn_posterior_create(context, run->problem, true, &run->posteriors[i]));
   return rpinn_draw_outputs_plan(context, run->posteriors[0], &run->outputs);
 }
 
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
-  static const char *const free_lines[] = {"  samples: ", "  threads: ", "  time_limit: ", "  correct: "};
+  static const char *const free_lines[] = {
+      "  samples: ", "  threads: ", "  time_limit: ", "  correct: ", "units: "};
   RpinnText yaml = {0};
   RpinnProblemFiles files = {
       .data = "data.csv", .truth = "truth.csv", .predict = "predict.csv", .has_priors = true};
@@ -118,8 +120,8 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
   if (!*run) return rpinn_fail_memory(context);
   (*run)->options = options;
   (*run)->problem = problem;
-  read_method(*run);
-  return make_posteriors(context, *run);
+  rpinn_run_read_method(*run);
+  return rpinn_run_make_posteriors(context, *run, (*run)->num_threads);
 }
 
 /* fields.vti, where the predictions fill a grid of two or three dimensions. */
@@ -155,7 +157,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   if (run->interrupted) rpinn_run_folder_log(&run->folder, "interrupted");
   if (run->out_of_time) rpinn_run_folder_log(&run->folder, "the time limit is reached");
   if (run->interrupted) return RPINN_OK;
-  RPINN_TRY(rpinn_run_make_results(context, run));
+  RPINN_TRY(rpinn_run_make_results(context, run, true));
   RPINN_TRY(write_image(context, run));
   return rpinn_run_write_summary(context, run);
 }
@@ -179,10 +181,11 @@ RpinnStatus rpinn_run(RpinnContext *context, RpinnProblem *problem, const RpinnR
 
 void rpinn_run_destroy(RpinnRun *run) {
   if (!run) return;
+  rpinn_member_store_close(run->store);
   rpinn_run_free_results(run);
-  for (size_t i = 0; run->posteriors && i < run->num_threads; i++)
-    rpinn_posterior_destroy(run->posteriors[i]);
+  for (size_t i = 0; i < run->num_posteriors; i++) rpinn_posterior_destroy(run->posteriors[i]);
   free(run->posteriors);
+  rpinn_problem_destroy(run->own_problem);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "whole_file.h"
+
 static double steady_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -87,19 +89,7 @@ void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
 
 RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *folder, const char *name,
                                    const RpinnText *text) {
-  char temporary[RPINN_PATH_SIZE], final[RPINN_PATH_SIZE];
-  if (text->failed) return rpinn_fail_memory(context);
-  file_path(folder, name, ".part", temporary);
-  file_path(folder, name, "", final);
-  FILE *file = fopen(temporary, "wb");
-  if (!file) return rpinn_fail_file(context, RPINN_ERROR_IO, "create", temporary);
-  bool good = fwrite(text->bytes ? text->bytes : "", 1, text->length, file) == text->length &&
-              fflush(file) == 0 && fsync(fileno(file)) == 0;
-  int reason = errno;
-  good = fclose(file) == 0 && good;
-  if (good && rename(temporary, final) == 0) return RPINN_OK;
-  if (!good) errno = reason;
-  RpinnStatus status = rpinn_fail_file(context, RPINN_ERROR_IO, "write", final);
-  remove(temporary);
-  return status;
+  char path[RPINN_PATH_SIZE];
+  file_path(folder, name, "", path);
+  return rpinn_file_write(context, path, text);
 }

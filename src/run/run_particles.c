@@ -62,9 +62,20 @@ static RpinnStatus trace_scores(Session *session) {
   return RPINN_OK;
 }
 
+static size_t num_iterations_of(const RpinnRun *run) {
+  return (size_t)run->problem->settings.values[RPINN_SETTING_ITERATIONS].number;
+}
+
+static RpinnStatus allocate_trace(RpinnContext *context, RpinnRun *run) {
+  RpinnParticleTrace *trace = &run->results.particles;
+  trace->width = 4 + RPINN_TRACE_SCORES * run->outputs.num_quantities;
+  trace->every = (num_iterations_of(run) - 1) / TRACE_LENGTH + 1;
+  trace->rows = calloc((TRACE_LENGTH + 2) * trace->width, sizeof(double));
+  return trace->rows ? RPINN_OK : rpinn_fail_memory(context);
+}
+
 static RpinnStatus allocate(Session *session) {
   RpinnRun *run = session->run;
-  RpinnParticleTrace *trace = &run->results.particles;
   size_t bytes = (run->outputs.num_values + 1) * sizeof(double);
   session->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *session->scores);
   session->values = malloc(bytes);
@@ -72,12 +83,10 @@ static RpinnStatus allocate(Session *session) {
   session->deviation = malloc(bytes);
   session->objectives = calloc(run->num_threads, sizeof *session->objectives);
   session->densities = calloc(run->num_threads, sizeof *session->densities);
-  trace->width = 4 + RPINN_TRACE_SCORES * run->outputs.num_quantities;
-  trace->every = (session->num_iterations - 1) / TRACE_LENGTH + 1;
-  trace->rows = calloc((TRACE_LENGTH + 2) * trace->width, sizeof(double));
   if (!session->scores || !session->values || !session->mean || !session->deviation || !session->objectives ||
-      !session->densities || !trace->rows)
+      !session->densities)
     return rpinn_fail_memory(session->context);
+  RPINN_TRY(allocate_trace(session->context, run));
   rpinn_run_list_scores(run, session->scores);
   for (size_t i = 0; i < run->num_threads; i++) {
     session->objectives[i] = *session->targets[i].objective(session->targets[i].data, NULL);
@@ -116,15 +125,33 @@ static RpinnStatus save_state(Session *session) {
   return status;
 }
 
-static RpinnStatus restore_state(Session *session, const char *state, size_t size) {
-  RpinnParticleTrace *trace = &session->run->results.particles;
+/* *used: where the particles begin. */
+static RpinnStatus restore_trace(RpinnContext *context, RpinnRun *run, const char *state, size_t size,
+                                 size_t *used) {
+  RpinnParticleTrace *trace = &run->results.particles;
   uint64_t num_rows = UINT64_MAX;
   if (size > sizeof num_rows) memcpy(&num_rows, state, sizeof num_rows);
   if (num_rows > TRACE_LENGTH + 2 || size < sizeof num_rows + num_rows * trace->width * sizeof(double))
-    return rpinn_fail(session->context, RPINN_ERROR_INPUT, "the saved state of the particles is damaged");
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of the particles is damaged");
   trace->num_rows = num_rows;
   memcpy(trace->rows, state + sizeof num_rows, num_rows * trace->width * sizeof(double));
-  size_t used = sizeof num_rows + num_rows * trace->width * sizeof(double);
+  *used = sizeof num_rows + num_rows * trace->width * sizeof(double);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_run_load_particle_trace(RpinnContext *context, RpinnRun *run) {
+  void *state = NULL;
+  size_t size = 0, used;
+  RPINN_TRY(allocate_trace(context, run));
+  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_chain_state_key(0), &state, &size));
+  RpinnStatus status = state ? restore_trace(context, run, state, size, &used) : RPINN_OK;
+  free(state);
+  return status;
+}
+
+static RpinnStatus restore_state(Session *session, const char *state, size_t size) {
+  size_t used;
+  RPINN_TRY(restore_trace(session->context, session->run, state, size, &used));
   return rpinn_svgd_restore(session->context, session->svgd, state + used, size - used);
 }
 
@@ -244,13 +271,12 @@ static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const Rp
                                   Session **result) {
   Session *session = *result = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
-  *session =
-      (Session){.context = context,
-                .run = run,
-                .targets = targets,
-                .num_particles = (size_t)run->num_samples,
-                .num_parameters = run->posteriors[0]->model.num_parameters,
-                .num_iterations = (size_t)run->problem->settings.values[RPINN_SETTING_ITERATIONS].number};
+  *session = (Session){.context = context,
+                       .run = run,
+                       .targets = targets,
+                       .num_particles = (size_t)run->num_samples,
+                       .num_parameters = run->posteriors[0]->model.num_parameters,
+                       .num_iterations = num_iterations_of(run)};
   session->progress = (RpinnRunProgress){.run = run, .unit = "iterations", .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));

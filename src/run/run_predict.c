@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "finished_run.h"
 #include "moments.h"
@@ -27,9 +26,9 @@ enum { KEPT_BYTES = 256 << 20, MAX_QUANTITIES = 1024 };
 /* One pass over the members. */
 typedef struct Prediction {
   RpinnContext *context;
-  RpinnProblem *problem;
-  RpinnPosterior *posterior;
-  RpinnMemberStore *store;
+  RpinnRun *run;
+  RpinnProblem *problem;     /* of the run */
+  RpinnPosterior *posterior; /* likewise */
   RpinnPointSet points;
   size_t num_quantities;
   const char **names;                      /* [num_quantities] */
@@ -133,14 +132,13 @@ static RpinnStatus visit_draw(void *user, const RpinnVisitedDraw *draw) {
 
 static RpinnStatus pass_members(Prediction *prediction) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
-  RpinnDrawPlan plan;
+  const RpinnDrawPlan *plan = &prediction->run->plan;
   uint64_t num_members, num_failed = 0;
   size_t count = prediction->points.count * prediction->num_quantities;
-  RPINN_TRY(rpinn_problem_stored_plan(prediction->context, prediction->problem, prediction->store, &plan));
-  num_members = plan.num_chains * plan.num_draws;
-  if (!plan.has_chains)
-    RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->store, plan.num_draws, &num_members,
-                                       &num_failed));
+  num_members = plan->num_chains * plan->num_draws;
+  if (!plan->has_chains)
+    RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->run->store, plan->num_draws,
+                                       &num_members, &num_failed));
   if (num_members == num_failed)
     return rpinn_fail(prediction->context, RPINN_ERROR_INPUT, "this run has no member that did not fail");
   prediction->values = malloc(6 * count * sizeof(double));
@@ -152,8 +150,8 @@ static RpinnStatus pass_members(Prediction *prediction) {
   prediction->mean = prediction->values + count;
   prediction->deviation = prediction->mean + count;
   prediction->low = prediction->deviation + count;
-  RPINN_TRY(
-      rpinn_draw_store_visit(prediction->context, prediction->store, &plan, false, visit_draw, prediction));
+  RPINN_TRY(rpinn_draw_store_visit(prediction->context, prediction->run->store, plan, false, visit_draw,
+                                   prediction));
   rpinn_moments_get(prediction->moments, prediction->mean, prediction->deviation);
   return rpinn_kept_draws_quantiles(prediction->kept, 3, probabilities, prediction->low);
 }
@@ -192,21 +190,12 @@ static void write_csv(const Prediction *prediction, RpinnText *csv) {
 static RpinnStatus predict(Prediction *prediction, const char *folder, const RpinnPredictOptions *options,
                            RpinnText *csv) {
   RpinnContext *context = prediction->context;
-  RpinnFinishedRun finished;
-  char path[RPINN_PATH_SIZE];
-  RpinnStatus status = rpinn_finished_run_open(context, folder, &finished);
-  rpinn_finished_run_close(&finished);
-  RPINN_TRY(status);
-  snprintf(path, sizeof path, "%s/run.yaml", folder);
-  RPINN_TRY(rpinn_problem_load(context, path, NULL, &prediction->problem));
-  RPINN_TRY(rpinn_posterior_create(context, prediction->problem, true, &prediction->posterior));
+  RPINN_TRY(rpinn_run_open_finished(context, folder, NULL, &prediction->run));
+  prediction->problem = prediction->run->problem;
+  prediction->posterior = prediction->run->posteriors[0];
   RPINN_TRY(choose_quantities(prediction, options->quantities));
   RPINN_TRY(rpinn_point_set_read(context, prediction->posterior->arena, prediction->problem,
                                  options->points_file, options->extrapolate, &prediction->points));
-  snprintf(path, sizeof path, "%s/checkpoint.db", folder);
-  if (access(path, F_OK) != 0)
-    return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);
-  RPINN_TRY(rpinn_member_store_open_existing(context, path, &prediction->store));
   RPINN_TRY(pass_members(prediction));
   write_csv(prediction, csv);
   return csv->failed ? rpinn_fail_memory(context) : RPINN_OK;
@@ -217,12 +206,10 @@ char *rpinn_run_predict(RpinnContext *context, const char *folder, const RpinnPr
   RpinnText csv = {0};
   RpinnStatus status = predict(&prediction, folder, options, &csv);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
-  rpinn_member_store_close(prediction.store);
   rpinn_moments_destroy(prediction.moments);
   rpinn_kept_draws_destroy(prediction.kept);
   free(prediction.values);
-  rpinn_posterior_destroy(prediction.posterior);
-  rpinn_problem_destroy(prediction.problem);
+  rpinn_run_destroy(prediction.run);
   if (status == RPINN_OK) return csv.bytes;
   rpinn_text_free(&csv);
   return NULL;

@@ -37,6 +37,7 @@ static const bool chain_statistic_is_boolean[] = {
 typedef struct Pass {
   RpinnContext *context;
   RpinnRun *run;
+  bool with_file;
   RpinnPosteriorFile *file;
   double *log_likelihood; /* [M] */
   RpinnMoments *moments;
@@ -48,6 +49,17 @@ typedef struct Pass {
   RpinnDrawSpool *spool;
   double *energies; /* [num_chains][num_draws] */
 } Pass;
+
+/* A store that another problem has filled would be read beyond its ends. */
+static RpinnStatus check_parameters(const Pass *pass, const RpinnStoredMember *member) {
+  size_t expected = pass->run->posteriors[0]->model.num_parameters,
+         num_statistics = rpinn_kept_draws_num_values(pass->run->results.statistics);
+  if (member->num_parameters == expected && member->num_statistics == num_statistics) return RPINN_OK;
+  return rpinn_fail_at(
+      pass->context, (RpinnPlace){.file = pass->run->folder.path},
+      "the draws of this run do not belong to its run.yaml: draw %llu has %zu parameters, expected %zu",
+      (unsigned long long)member->index, member->num_parameters, expected);
+}
 
 static RpinnStop stop_of_name(const char *name) {
   for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
@@ -82,6 +94,7 @@ static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
  * the rows of a gaussian term is not used. */
 static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
   RpinnPosterior *posterior = pass->run->posteriors[0];
+  if (!pass->with_file) return RPINN_OK;
   RPINN_TRY(rpinn_posterior_residuals(posterior, theta, pass->log_likelihood, NULL));
   double *row = pass->log_likelihood;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
@@ -93,6 +106,7 @@ static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
 }
 
 static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
+  if (!pass->with_file) return RPINN_OK;
   double statistics[NUM_FILE_STATISTICS];
   for (size_t k = 0; k < NUM_FILE_STATISTICS; k++)
     statistics[k] = member->statistics[file_statistics[k].statistic];
@@ -112,6 +126,7 @@ static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
+  RPINN_TRY(check_parameters(pass, member));
   RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
   uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
@@ -160,10 +175,11 @@ static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited)
                              .statistics = stored->statistics,
                              .log_likelihood = pass->log_likelihood,
                              .predictions = pass->values};
+  RPINN_TRY(check_parameters(pass, stored));
   if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
   RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, stored->parameters, pass->values));
   RPINN_TRY(find_log_likelihood(pass, stored->parameters));
-  RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
+  if (pass->with_file) RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
   RPINN_TRY(rpinn_draw_spool_add(pass->context, pass->spool, stored->num_parameters, stored->parameters,
                                  pass->values));
   rpinn_moments_add(pass->moments, pass->values);
@@ -190,6 +206,7 @@ static RpinnStatus gather_chains(Pass *pass) {
   RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, run->num_warmup_kept > 0,
                                    visit_chain_draw, pass));
   RPINN_TRY(rpinn_run_diagnose_chains(pass->context, run, pass->spool, pass->energies));
+  if (!pass->with_file) return RPINN_OK;
   return rpinn_posterior_file_add_convergence(pass->context, pass->file, run->results.chains.parameters,
                                               run->results.chains.outputs);
 }
@@ -227,6 +244,7 @@ static RpinnStatus open_file(Pass *pass, uint64_t num_draws) {
   char path[RPINN_PATH_SIZE];
   const char *names[NUM_FILE_STATISTICS];
   bool is_boolean[NUM_FILE_STATISTICS];
+  if (!pass->with_file) return RPINN_OK;
   for (size_t k = 0; k < NUM_FILE_STATISTICS; k++) {
     names[k] = file_statistics[k].name;
     is_boolean[k] = file_statistics[k].statistic == RPINN_MEMBER_CONVERGED;
@@ -269,13 +287,13 @@ static RpinnStatus gather(Pass *pass) {
   } else {
     RPINN_TRY(gather_members(pass));
   }
-  RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
+  if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
   return rpinn_kept_draws_quantiles(run->results.kept, 3, probabilities, run->results.low);
 }
 
-RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run) {
-  Pass pass = {.context = context, .run = run};
+RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool with_file) {
+  Pass pass = {.context = context, .run = run, .with_file = with_file};
   RpinnStatus status = gather(&pass);
   rpinn_posterior_file_destroy(pass.file);
   rpinn_moments_destroy(pass.moments);

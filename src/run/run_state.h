@@ -125,14 +125,18 @@ typedef struct RpinnRunResults {
 } RpinnRunResults;
 
 struct RpinnRun {
-  const RpinnRunOptions *options;
+  const RpinnRunOptions *options; /* NULL for a finished run that was opened again */
   RpinnProblem *problem;
+  RpinnProblem *own_problem; /* the same where it goes with the run, else NULL */
   RpinnMethod method;
   uint64_t num_samples;     /* members, particles, or draws of each chain, that the settings ask for */
   RpinnDrawPlan plan;       /* the draws that there are */
   uint64_t num_warmup_kept; /* of each chain, in the store */
   size_t num_threads;
-  RpinnPosterior **posteriors; /* [num_threads]; the first also serves the results */
+  size_t made_on_threads; /* by the session that finished it */
+  size_t num_posteriors;
+  RpinnPosterior *
+      *posteriors; /* [num_posteriors], one for each thread that samples; the first also serves the results */
   RpinnRunFolder folder;
   RpinnMemberStore *store;
   RpinnDrawOutputs outputs;
@@ -145,6 +149,10 @@ struct RpinnRun {
 /* A run with its method, threads and posteriors, but without a directory. The caller destroys it. */
 RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
                               RpinnRun **run);
+/* A finished run with its problem, one posterior, and its store open to be read; no results yet. options: for the
+ * problem, may be NULL. Bad input: a missing, unfinished or damaged run. The caller destroys it. */
+RpinnStatus rpinn_run_open_finished(RpinnContext *context, const char *folder,
+                                    const RpinnProblemOptions *options, RpinnRun **run);
 /* The draws that the settings ask for. */
 RpinnDrawPlan rpinn_problem_draw_plan(const RpinnProblem *problem);
 /* The draws of them that are in the store. */
@@ -155,6 +163,9 @@ double rpinn_run_time_limit(const RpinnRun *run);
 /* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
  * members, on how many threads and for how long. */
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
+/* The method, and how many draws the settings ask for. */
+void rpinn_run_read_method(RpinnRun *run);
+RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t count);
 const char *rpinn_run_precision_name(const RpinnRun *run);
 
 /* Fill the store with draws by a method of each kind, until all are there, or the caller or the clock wants an end:
@@ -162,6 +173,8 @@ const char *rpinn_run_precision_name(const RpinnRun *run);
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+/* results.particles as the store has them. */
+RpinnStatus rpinn_run_load_particle_trace(RpinnContext *context, RpinnRun *run);
 /* Seconds of one iteration of all particles, on all threads. */
 RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
                                     double *seconds);
@@ -172,10 +185,12 @@ RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, dou
 /* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
                                    uint64_t converged);
-/* The pass over the members in the store, in member order: outputs, moments, files. */
-RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run);
+/* The pass over the members in the store, in member order: outputs, moments and, with_file, posterior.nc. */
+RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool with_file);
 void rpinn_run_free_results(RpinnRun *run);
-/* run->json and run->table, and summary.json, summary.csv and predictions.csv. */
+/* results.scores, and those of each chain. */
+RpinnStatus rpinn_run_score_results(RpinnContext *context, RpinnRun *run);
+/* The same, run->json and run->table, and summary.json, summary.csv and predictions.csv. */
 RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run);
 
 #endif

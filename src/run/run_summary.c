@@ -26,21 +26,28 @@ static RpinnStatus score_chain(RpinnContext *context, const RpinnRun *run, Rpinn
   return RPINN_OK;
 }
 
-static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *summary) {
+RpinnStatus rpinn_run_score_results(RpinnContext *context, RpinnRun *run) {
   const RpinnDrawOutputs *outputs = &run->outputs;
-  double half = 0.5;
-  *summary =
-      (Summary){.run = run, .num_quantities = outputs->num_quantities, .num_tests = outputs->num_tests};
-  summary->num_statistics = rpinn_kept_draws_num_values(run->results.statistics);
   RpinnScore *scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof *scores);
-  summary->scores = run->results.scores = scores;
-  summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
-  if (!scores || !summary->statistic_medians) return rpinn_fail_memory(context);
+  if (!scores) return rpinn_fail_memory(context);
+  run->results.scores = scores;
   rpinn_run_list_scores(run, scores);
   for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
     RPINN_TRY(rpinn_run_score(run, &scores[k]));
   for (uint64_t c = 0; run->plan.has_chains && c < run->plan.num_chains; c++)
     RPINN_TRY(score_chain(context, run, &run->results.chains.chains[c]));
+  return RPINN_OK;
+}
+
+static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *summary) {
+  double half = 0.5;
+  *summary = (Summary){
+      .run = run, .num_quantities = run->outputs.num_quantities, .num_tests = run->outputs.num_tests};
+  summary->num_statistics = rpinn_kept_draws_num_values(run->results.statistics);
+  summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
+  if (!summary->statistic_medians) return rpinn_fail_memory(context);
+  RPINN_TRY(rpinn_run_score_results(context, run));
+  summary->scores = run->results.scores;
   return rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, summary->statistic_medians);
 }
 

@@ -206,6 +206,15 @@ static void judge_members(const RunDiagnosis *diagnosis, bool *healthy, RpinnTex
 
 /* ---- the whole ---- */
 
+static RpinnStatus find_shape(const RunDiagnosis *diagnosis, const char *folder, RpinnText *text) {
+  RpinnPosteriorShape *shape;
+  RPINN_TRY(rpinn_posterior_shape_create(diagnosis->context, folder, &shape));
+  RpinnStatus status = rpinn_posterior_shape_write(diagnosis->context, shape, folder);
+  if (status == RPINN_OK && !diagnosis->options->json) rpinn_posterior_shape_describe(shape, text);
+  rpinn_posterior_shape_destroy(shape);
+  return status;
+}
+
 static RpinnStatus diagnose(RunDiagnosis *diagnosis, const char *folder, bool *healthy, RpinnText *text) {
   RpinnContext *context = diagnosis->context;
   RPINN_TRY(rpinn_finished_run_open(context, folder, &diagnosis->run));
@@ -218,8 +227,7 @@ static RpinnStatus diagnose(RunDiagnosis *diagnosis, const char *folder, bool *h
     RPINN_TRY(judge_chains(diagnosis, healthy, text));
   else
     judge_members(diagnosis, healthy, text);
-  if (diagnosis->options->shape)
-    RPINN_TRY(rpinn_posterior_shape(context, folder, diagnosis->options->json ? NULL : text));
+  if (diagnosis->options->shape) RPINN_TRY(find_shape(diagnosis, folder, text));
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 

@@ -59,6 +59,7 @@ RpinnStatus rpinn_published_parse(RpinnContext *context, RpinnArena *arena, cons
                                   const char *text, RpinnPublishedTable *table) {
   RpinnCsvTable *csv;
   RPINN_TRY(rpinn_csv_parse(context, arena, name, text, strlen(text), &csv));
+  table->name = name;
   table->num_rows = csv->num_rows;
   table->rows = RPINN_ARENA_NEW(arena, RpinnPublishedRow, csv->num_rows);
   if (!table->rows) return rpinn_fail_memory(context);

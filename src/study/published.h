@@ -31,13 +31,14 @@ typedef struct RpinnPublishedRow {
 } RpinnPublishedRow;
 
 typedef struct RpinnPublishedTable {
+  const char *name;
   size_t num_rows;
   RpinnPublishedRow *rows;
 } RpinnPublishedTable;
 
 /* The text of problems/published/<name>.csv; NULL when there is none. */
 const char *rpinn_published_text(const char *name);
-/* The table, in the arena. */
+/* The table, in the arena; name is borrowed. */
 RpinnStatus rpinn_published_parse(RpinnContext *context, RpinnArena *arena, const char *name,
                                   const char *text, RpinnPublishedTable *table);
 /* NULL when there is none. */

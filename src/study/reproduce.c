@@ -1,14 +1,9 @@
-/* The paper's tables and figures: run what they ran, and put ours beside theirs. */
+/* The paper's tables, figures and claims: run what they ran, and put ours beside theirs. */
 #include <stdio.h>
 #include <string.h>
 
-#include "reproduce_figures.h"
+#include "reproduce_state.h"
 #include "run_folder.h"
-
-/* What can be asked for, and whose runs it needs. */
-static const char *const names[] = {"table1",      "table2",      "table3",       "table4",
-                                    "fig-darcy-y", "fig-darcy-h", "fig-reference"};
-enum { NUM_NAMES = sizeof names / sizeof names[0], FIRST_FIGURE = 4, TABLE_OF_FIGURES = 3 };
 
 /* ---- what is asked for ---- */
 
@@ -65,12 +60,21 @@ static RpinnStatus check_methods(RpinnContext *context, const RpinnReproduction 
   return RPINN_OK;
 }
 
+static RpinnStatus find_entry(RpinnContext *context, const char *name, const RpinnReproduceEntry **entry) {
+  const char *names[64];
+  size_t count = rpinn_num_reproduce_entries();
+  if (count > sizeof names / sizeof names[0]) count = sizeof names / sizeof names[0];
+  for (size_t i = 0; i < count; i++) names[i] = rpinn_reproduce_entry(i)->name;
+  size_t which = find_choice(name, names, count);
+  if (which == count) return fail_choice(context, "rpinn reproduce", name, names, count);
+  *entry = rpinn_reproduce_entry(which);
+  return RPINN_OK;
+}
+
 static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reproduction) {
   const RpinnReproduceOptions *options = reproduction->options;
-  size_t which = find_choice(options->name, names, NUM_NAMES);
-  if (which == NUM_NAMES) return fail_choice(context, "rpinn reproduce", options->name, names, NUM_NAMES);
-  reproduction->name = names[which];
-  reproduction->table = names[which < FIRST_FIGURE ? which : TABLE_OF_FIGURES];
+  RPINN_TRY(find_entry(context, options->name, &reproduction->entry));
+  const RpinnReproduceEntry *entry = reproduction->entry;
   size_t scale = options->scale ? find_choice(options->scale, rpinn_paper_scales, RPINN_NUM_PAPER_SCALES)
                                 : RPINN_SCALE_QUICK;
   if (scale == RPINN_NUM_PAPER_SCALES)
@@ -81,15 +85,16 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
       (options->data_folder && strlen(options->data_folder) > RPINN_PATH_SIZE / 2))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "a folder has more than %d characters",
                       RPINN_PATH_SIZE / 2);
-  reproduction->is_figure = which >= FIRST_FIGURE;
-  if (reproduction->is_figure && options->methods)
+  if (!entry->kind->takes_methods && options->methods)
     return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
-                         "found '%.60s' beside %s; expected none: the figures show rpinn", options->methods,
-                         reproduction->name);
+                         "found '%.60s' beside %s; expected none: only tables take it", options->methods,
+                         entry->name);
   RPINN_TRY(
       read_methods(context, reproduction, options->methods ? options->methods : "rpinn,ensemble,nuts,svgd"));
-  return rpinn_published_parse(context, reproduction->arena, reproduction->table,
-                               rpinn_published_text(reproduction->table), &reproduction->published);
+  for (size_t k = 0; k < RPINN_MAX_ENTRY_TABLES && entry->tables[k]; k++)
+    RPINN_TRY(rpinn_published_parse(context, reproduction->arena, entry->tables[k],
+                                    rpinn_published_text(entry->tables[k]), &reproduction->published[k]));
+  return RPINN_OK;
 }
 
 /* ---- the whole ---- */
@@ -100,7 +105,7 @@ static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproducti
   double total = 0;
   size_t count = 0;
   if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK ||
-      (reproduction->is_figure && !rpinn_figure_needs_run(reproduction)))
+      reproduction->entry->kind->needs_no_run)
     return RPINN_OK;
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     double seconds = 0;
@@ -113,39 +118,38 @@ static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproducti
   return RPINN_OK;
 }
 
-/* Figures show rPINN alone, and the reference is the same for every noise. */
-static void choose_runs(RpinnReproduction *reproduction) {
-  for (size_t r = 0; r < reproduction->num_runs && reproduction->is_figure; r++) {
-    RpinnReproducedRun *run = &reproduction->runs[r];
-    if (run->method != RPINN_PAPER_RPINN || (r && !rpinn_figure_needs_run(reproduction)))
-      run->reason = "not in the figure";
-  }
+RpinnStatus rpinn_reproduction_write_file(RpinnContext *context, const RpinnReproduction *reproduction,
+                                          const char *suffix, const RpinnText *text) {
+  RpinnRunFolder folder = {0};
+  char name[128];
+  snprintf(folder.path, sizeof folder.path, "%s", reproduction->options->folder);
+  snprintf(name, sizeof name, "%s%s", reproduction->entry->name, suffix);
+  return text->failed ? rpinn_fail_memory(context) : rpinn_run_folder_write(context, &folder, name, text);
 }
 
 static RpinnStatus write_files(RpinnContext *context, RpinnReproduction *reproduction) {
-  RpinnRunFolder folder = {0};
-  snprintf(folder.path, sizeof folder.path, "%s", reproduction->options->folder);
-  RPINN_TRY(rpinn_run_folder_write(context, &folder, "reproduce.md", &reproduction->text));
-  RPINN_TRY(rpinn_run_folder_write(context, &folder, "reproduce.csv", &reproduction->csv));
-  return rpinn_run_folder_write(context, &folder, "reproduce.json", &reproduction->json);
+  RPINN_TRY(rpinn_reproduction_write_file(context, reproduction, ".md", &reproduction->text));
+  if (reproduction->csv.length)
+    RPINN_TRY(rpinn_reproduction_write_file(context, reproduction, ".csv", &reproduction->csv));
+  return rpinn_reproduction_write_file(context, reproduction, ".json", &reproduction->json);
 }
 
 static RpinnStatus reproduce(RpinnContext *context, RpinnReproduction *reproduction) {
   RPINN_TRY(read_options(context, reproduction));
-  RPINN_TRY(rpinn_reproduction_plan(context, reproduction));
+  const RpinnReproduceOptions *options = reproduction->options;
+  const RpinnReproduceKind *kind = reproduction->entry->kind;
+  RPINN_TRY(kind->plan(context, reproduction));
   RPINN_TRY(check_methods(context, reproduction));
-  choose_runs(reproduction);
-  RPINN_TRY(rpinn_make_folders(context, reproduction->options->folder));
+  for (size_t r = 0; kind->shows && r < reproduction->num_runs; r++)
+    if (!kind->shows(&reproduction->runs[r])) reproduction->runs[r].reason = "not shown";
+  RPINN_TRY(rpinn_make_folders(context, options->folder));
   RPINN_TRY(estimate(context, reproduction));
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     if (reproduction->runs[r].reason) continue;
     RPINN_TRY(rpinn_reproduction_make_run(context, reproduction, &reproduction->runs[r]));
     if (reproduction->interrupted) return RPINN_OK;
   }
-  if (reproduction->is_figure) return rpinn_figure_finish(context, reproduction);
-  rpinn_reproduction_write_text(reproduction, &reproduction->text);
-  rpinn_reproduction_write_csv(reproduction, &reproduction->csv);
-  rpinn_reproduction_write_json(reproduction, &reproduction->json);
+  RPINN_TRY(kind->finish(context, reproduction));
   return write_files(context, reproduction);
 }
 

@@ -27,6 +27,7 @@ typedef enum RpinnPaperMethod {
 } RpinnPaperMethod;
 
 extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS];
+extern const char *const rpinn_paper_method_titles[RPINN_NUM_PAPER_METHODS]; /* for people */
 
 typedef enum RpinnPaperScale {
   RPINN_SCALE_QUICK,

@@ -1,17 +1,18 @@
-/* The paper's maps, from the runs of Table 4. */
+/* The paper's figures: what they show as CSV files, and a sheet that gnuplot draws. */
 #ifndef RPINN_STUDY_REPRODUCE_FIGURES_H
 #define RPINN_STUDY_REPRODUCE_FIGURES_H
 
-#include "posterior.h"
+#include "plot_sheet.h"
 #include "reproduce_state.h"
 
-/* Does it show draws? */
-bool rpinn_figure_needs_run(const RpinnReproduction *reproduction);
-/* The CSV files of one run, in the folder of the reproduction. folder: the run directory, if it needs one. */
-RpinnStatus rpinn_figure_write_data(RpinnContext *context, const RpinnReproduction *reproduction,
-                                    const RpinnReproducedRun *run, const char *folder,
-                                    const RpinnPosterior *posterior);
-/* The script, and the page, which is all that the text of the reproduction holds. */
-RpinnStatus rpinn_figure_finish(RpinnContext *context, RpinnReproduction *reproduction);
+extern const RpinnReproduceKind rpinn_curve_figures, rpinn_darcy_maps, rpinn_reference_maps,
+    rpinn_convergence_figure, rpinn_plane_figure;
+
+/* What the paper's caption describes beside what the figure shows, as a table. */
+void rpinn_figure_append_caption(const char *name, RpinnText *text);
+/* The sheet as NAME.gp and, through gnuplot, NAME.svg, NAME.pdf and NAME.png; the page, with the runs that it shows; JSON.
+ */
+RpinnStatus rpinn_figure_finish(RpinnContext *context, RpinnReproduction *reproduction,
+                                const RpinnSheet *sheet);
 
 #endif

@@ -5,10 +5,19 @@
 
 #include "reproduce_state.h"
 
+const RpinnPublishedTable *rpinn_reproduction_published(const RpinnReproduction *reproduction,
+                                                        const RpinnPaperCase *paper) {
+  size_t k = 0;
+  while (k < RPINN_MAX_ENTRY_TABLES && reproduction->published[k].name &&
+         strcmp(reproduction->published[k].name, paper->table) != 0)
+    k++;
+  return k < RPINN_MAX_ENTRY_TABLES && reproduction->published[k].name ? &reproduction->published[k] : NULL;
+}
+
 static const RpinnPublishedRow *find_row(const RpinnReproduction *reproduction, const RpinnPaperCase *paper,
                                          const char *method, size_t quantity, bool is_rerun) {
-  return rpinn_published_find(&reproduction->published, paper->num_points, paper->sigma, method,
-                              paper->quantities[quantity], is_rerun);
+  return rpinn_published_find(rpinn_reproduction_published(reproduction, paper), paper->num_points,
+                              paper->sigma, method, paper->quantities[quantity], is_rerun);
 }
 
 static RpinnStatus plan_run(RpinnContext *context, RpinnReproduction *reproduction,
@@ -44,7 +53,7 @@ static void plan_rows(RpinnReproduction *reproduction, size_t first_run) {
     }
 }
 
-/* ---- Table 3 ---- */
+/* ---- tables of chains ---- */
 
 void rpinn_chains_sort(size_t count, RpinnReproducedChain *chains) {
   for (size_t i = 1; i < count; i++) {
@@ -69,8 +78,8 @@ double rpinn_chains_range(size_t count, const RpinnReproducedChain *chains, size
 static RpinnStatus plan_chains(RpinnContext *context, RpinnReproduction *reproduction,
                                const RpinnReproducedRun *run, RpinnReproducedChains *chains) {
   *chains = (RpinnReproducedChains){.run = run};
-  chains->published =
-      RPINN_ARENA_NEW(reproduction->arena, RpinnReproducedChain, reproduction->published.num_rows);
+  chains->published = RPINN_ARENA_NEW(reproduction->arena, RpinnReproducedChain,
+                                      rpinn_reproduction_published(reproduction, run->paper_case)->num_rows);
   if (!chains->published) return rpinn_fail_memory(context);
   for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
     chains->worst[q] = find_row(reproduction, run->paper_case, "worst_chain", q, true);
@@ -96,7 +105,6 @@ static RpinnStatus plan_chains(RpinnContext *context, RpinnReproduction *reprodu
 
 RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction) {
   RpinnArena *arena = reproduction->arena;
-  bool has_chains = !strcmp(reproduction->table, "table3");
   reproduction->runs = RPINN_ARENA_NEW(arena, RpinnReproducedRun, RPINN_MAX_PAPER_RUNS);
   reproduction->rows =
       RPINN_ARENA_NEW(arena, RpinnReproducedRow, RPINN_MAX_PAPER_RUNS * RPINN_PAPER_QUANTITIES);
@@ -106,7 +114,8 @@ RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *re
   for (size_t c = 0; c < rpinn_num_paper_cases(); c++) {
     const RpinnPaperCase *paper = rpinn_paper_case(c);
     size_t first_run = reproduction->num_runs;
-    if (strcmp(paper->table, reproduction->table) != 0) continue;
+    if (!rpinn_reproduction_published(reproduction, paper)) continue;
+    bool has_chains = find_row(reproduction, paper, "chain1", 0, false) != NULL;
     for (size_t m = 0; m < RPINN_NUM_PAPER_METHODS; m++)
       if (has_chains ? m == RPINN_PAPER_NUTS
                      : find_row(reproduction, paper, rpinn_paper_methods[m], 0, false) != NULL)

@@ -10,7 +10,6 @@ static const char *const titles[] = {
     RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_TITLE)
 #undef RPINN_TABLE_METRIC_TITLE
 };
-static const char *const method_titles[RPINN_NUM_PAPER_METHODS] = {"rPINN", "ensemble", "NUTS", "SVGD"};
 
 size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
   size_t count = 0;
@@ -76,7 +75,7 @@ static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
   const double no_time = (double)NAN;
   RpinnText words = {0};
   Line ours = {.quantity = run->paper_case->quantities[row->quantity],
-               .method = method_titles[run->method],
+               .method = rpinn_paper_method_titles[run->method],
                .whose = "ours",
                .seconds = no_time,
                .words = run->reason};
@@ -119,7 +118,7 @@ static void append_runs(const RpinnReproduction *reproduction, const RpinnPaperC
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     const RpinnReproducedRun *run = &reproduction->runs[r];
     if (run->paper_case != paper || run->reason) continue;
-    rpinn_text_append(text, "- %s: %s. ", method_titles[run->method], run->settings);
+    rpinn_text_append(text, "- %s: %s. ", rpinn_paper_method_titles[run->method], run->settings);
     if (run->departures[0])
       rpinn_text_append(text, "Departs from the paper: %s.\n", run->departures);
     else
@@ -145,7 +144,7 @@ static bool has_run_of(const RpinnReproduction *reproduction, RpinnPaperMethod m
 }
 
 static void append_table_notes(const RpinnReproduction *reproduction, RpinnText *text) {
-  bool is_darcy = !strcmp(reproduction->table, "table4");
+  bool is_darcy = !strcmp(reproduction->entry->name, "table4");
   rpinn_text_append(text,
                     "- In parentheses: the standard error of ours, by %d bootstrap resamples of the "
                     "members.\n"
@@ -164,7 +163,7 @@ static void append_table_notes(const RpinnReproduction *reproduction, RpinnText 
         "- SVGD: ours are the figures at the end. The published spread is that of a transient: on the way "
         "from the N(0,1)\n  start the spread falls through it, LPP has its peak about there, and with "
         "more iterations it does not come\n  back. svgd_trace.csv in the run has the whole way.\n");
-  if (!strcmp(reproduction->table, "table1"))
+  if (!strcmp(reproduction->entry->name, "table1"))
     rpinn_text_append(text, "- The published rows of N_f = 32 were made with another noise draw than the "
                             "published data sets.\n");
 }
@@ -192,7 +191,7 @@ static void append_notes(const RpinnReproduction *reproduction, RpinnText *text)
 
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text) {
   const RpinnPaperCase *paper = NULL;
-  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n", reproduction->name,
+  rpinn_text_append(text, "# rpinn reproduce %s, scale %s, %s\n", reproduction->entry->name,
                     rpinn_paper_scales[reproduction->scale],
                     reproduction->has_data ? "published data sets" : "synthetic data");
   for (size_t i = 0; i < reproduction->num_rows; i++) {

@@ -1,10 +1,13 @@
-/* A reproduction in memory. */
+/* A reproduction in memory, and the kinds that there are. */
 #ifndef RPINN_STUDY_REPRODUCE_STATE_H
 #define RPINN_STUDY_REPRODUCE_STATE_H
 
 #include "reproduce_cases.h"
 #include "rpinn/study.h"
 #include "text.h"
+
+typedef struct RpinnReproduceKind RpinnReproduceKind;
+typedef struct RpinnMadeRun RpinnMadeRun; /* reproduce_run.h */
 
 enum { RPINN_BOOTSTRAP_RESAMPLES = 200, RPINN_MAX_PAPER_RUNS = 64 };
 
@@ -65,30 +68,67 @@ typedef struct RpinnReproducedChains {
   double max_rhat[RPINN_PAPER_QUANTITIES];
 } RpinnReproducedChains;
 
+enum { RPINN_MAX_ENTRY_TABLES = 2 };
+
+/* What of the paper can be asked for. */
+typedef struct RpinnReproduceEntry {
+  const char *name;
+  const RpinnReproduceKind *kind;
+  const char *tables[RPINN_MAX_ENTRY_TABLES]; /* of problems/published, whose runs it needs; NULL: no more */
+  const char *description;                    /* one line */
+} RpinnReproduceEntry;
+
 struct RpinnReproduction {
   RpinnArena *arena;
   const RpinnReproduceOptions *options;
-  const char *name;  /* what is asked for */
-  const char *table; /* whose runs it needs */
+  const RpinnReproduceEntry *entry; /* what is asked for */
   RpinnPaperScale scale;
-  bool is_figure, has_data, interrupted;
-  bool methods[RPINN_NUM_PAPER_METHODS]; /* asked for */
-  RpinnPublishedTable published;
+  bool has_data, interrupted;
+  bool methods[RPINN_NUM_PAPER_METHODS];                 /* asked for */
+  RpinnPublishedTable published[RPINN_MAX_ENTRY_TABLES]; /* the entry's tables */
   size_t num_runs, num_rows, num_chain_tables;
   RpinnReproducedRun *runs;
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
+  void *gathered;                      /* what a kind takes from runs for its end */
   RpinnText text, json, csv;
 };
 
-/* Room for the runs, their rows and their chains, as the table has them. */
+/* How entries of one kind are made. */
+struct RpinnReproduceKind {
+  bool is_figure;     /* writes CSV files of its own and NAME.gp, a script for gnuplot */
+  bool takes_methods; /* --methods chooses among its runs */
+  bool needs_no_run;  /* the problem of a run is loaded and taken from, but nothing is run */
+  /* Its runs, and room for what is taken from them. */
+  RpinnStatus (*plan)(RpinnContext *context, RpinnReproduction *reproduction);
+  /* Does it show this run? NULL: every one. */
+  bool (*shows)(const RpinnReproducedRun *run);
+  /* What it needs of a run that is finished. */
+  RpinnStatus (*take)(RpinnMadeRun *made);
+  /* The page, JSON and, where there is one, CSV: NAME.md, NAME.json and NAME.csv. */
+  RpinnStatus (*finish)(RpinnContext *context, RpinnReproduction *reproduction);
+};
+
+/* Every entry, in the order in which `all` makes them; `all` is the last. */
+size_t rpinn_num_reproduce_entries(void);
+const RpinnReproduceEntry *rpinn_reproduce_entry(size_t index);
+
+/* Room for the runs, their rows and their chains, as the tables have them. */
 RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction);
 /* Seconds that the run would still take, about; 0 when it is finished. */
 RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
                                             RpinnReproducedRun *run, double *seconds);
-/* Make a run, or find it finished, and fill its rows, or write its panels. */
+/* Make a run, or find it finished, and take from it what the entry needs. */
 RpinnStatus rpinn_reproduction_make_run(RpinnContext *context, RpinnReproduction *reproduction,
                                         RpinnReproducedRun *run);
+/* Fill the rows and the chains of a run. */
+RpinnStatus rpinn_reproduction_fill_rows(RpinnMadeRun *made);
+/* The published table of a case. */
+const RpinnPublishedTable *rpinn_reproduction_published(const RpinnReproduction *reproduction,
+                                                        const RpinnPaperCase *paper);
+/* A file of the entry: NAME with a suffix, in the folder of the reproduction. */
+RpinnStatus rpinn_reproduction_write_file(RpinnContext *context, const RpinnReproduction *reproduction,
+                                          const char *suffix, const RpinnText *text);
 /* Tolerances and verdicts of a row whose figures, errors and members are there. */
 void rpinn_reproduction_judge(const RpinnReproduction *reproduction, RpinnReproducedRow *row);
 /* In rising order of rl2 of the first quantity. */
@@ -98,7 +138,8 @@ double rpinn_chains_range(size_t count, const RpinnReproducedChain *chains, size
 
 /* How many figures of all rows have this verdict. */
 size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict);
-/* The reproduction as a page of Markdown, as CSV and as JSON. */
+/* Tables as a page of Markdown, as CSV and as JSON. */
+RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduction *reproduction);
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text);
 void rpinn_reproduction_write_csv(const RpinnReproduction *reproduction, RpinnText *csv);
 void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnText *text);

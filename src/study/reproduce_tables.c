@@ -170,7 +170,7 @@ static void json_chains(const RpinnReproducedChains *chains, RpinnJson *json) {
 void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnText *text) {
   RpinnJson json = {.text = text};
   rpinn_json_open(&json, NULL, '{');
-  rpinn_json_text(&json, "name", reproduction->name);
+  rpinn_json_text(&json, "name", reproduction->entry->name);
   rpinn_json_text(&json, "scale", rpinn_paper_scales[reproduction->scale]);
   rpinn_json_text(&json, "data", reproduction->has_data ? "published" : "synthetic");
   rpinn_json_number(&json, "agree", (double)rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES));
@@ -186,4 +186,12 @@ void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnT
   rpinn_json_close(&json, ']');
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
+}
+
+RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduction *reproduction) {
+  (void)context;
+  rpinn_reproduction_write_text(reproduction, &reproduction->text);
+  rpinn_reproduction_write_csv(reproduction, &reproduction->csv);
+  rpinn_reproduction_write_json(reproduction, &reproduction->json);
+  return RPINN_OK;
 }

@@ -19,19 +19,19 @@ has "$out" "at LPP's peak"
 has "$out" "draws 20 (paper: 5000), warmup 30 (paper: 50000), largest depth 5 (paper: 10)"
 has "$out" "re-run, divided"
 has "$out" "not judged; n_eff"
-has "$out" "one/reproduce.md"
+has "$out" "one/table1.md"
 if [[ -n $err ]]; then complain "--quiet, and yet: $err"; fi
 if (($(find one -name summary.json | wc -l) != 16)); then complain "expected sixteen runs: $(ls one)"; fi
-if ! diff "$work/out" <(cat one/reproduce.md && printf '\none/reproduce.md\n'); then complain "reproduce.md is not what was printed"; fi
-if (($(wc -l < one/reproduce.csv) != 1 + 4 * 8 * 5 + 4 * 2 * 5)); then complain "rows of reproduce.csv: $(wc -l < one/reproduce.csv)"; fi
-if [[ $(verdicts one/reproduce.csv) != 'not judged transient verdict ' ]]; then complain "verdicts: $(verdicts one/reproduce.csv)"; fi
+if ! diff "$work/out" <(cat one/table1.md && printf '\none/table1.md\n'); then complain "table1.md is not what was printed"; fi
+if (($(wc -l < one/table1.csv) != 1 + 4 * 8 * 5 + 4 * 2 * 5)); then complain "rows of table1.csv: $(wc -l < one/table1.csv)"; fi
+if [[ $(verdicts one/table1.csv) != 'not judged transient verdict ' ]]; then complain "verdicts: $(verdicts one/table1.csv)"; fi
 
 # Once more: no run is touched, the same bytes come out
-before=$(cksum one/*/* one/reproduce.*)
+before=$(cksum one/*/* one/table1.*)
 run 0 reproduce table1 --out one --json
-if [[ $out != "$(< one/reproduce.json)" ]]; then complain "--json is not reproduce.json"; fi
+if [[ $out != "$(< one/table1.json)" ]]; then complain "--json is not table1.json"; fi
 if [[ -n $err ]]; then complain "finished runs begin again: $err"; fi
-if [[ $(cksum one/*/* one/reproduce.*) != "$before" ]]; then complain "finished runs have changed"; fi
+if [[ $(cksum one/*/* one/table1.*) != "$before" ]]; then complain "finished runs have changed"; fi
 if $has_python; then
   python3 -c 'import json, math, sys
 page = json.load(open(sys.argv[1]))
@@ -83,19 +83,19 @@ has "$out" "SVGD"
 run 0 reproduce table2 --scale medium --data-dir $data --methods rpinn --members 3 --out medium
 has "$err" "2 runs to make, about"
 has "$out" "figures agree with the re-run"
-if [[ $(verdicts medium/reproduce.csv) != *differs* || $(verdicts medium/reproduce.csv) != *"reported only"* ]]; then
-  complain "verdicts at medium: $(verdicts medium/reproduce.csv)"
+if [[ $(verdicts medium/table2.csv) != *differs* || $(verdicts medium/table2.csv) != *"reported only"* ]]; then
+  complain "verdicts at medium: $(verdicts medium/table2.csv)"
 fi
-if ! grep -q 'rpinn,u,rl2.*,3,20000,.*reported only' medium/reproduce.csv; then complain "rl2 of u is judged, or has other iterations"; fi
+if ! grep -q 'rpinn,u,rl2.*,3,20000,.*reported only' medium/table2.csv; then complain "rl2 of u is judged, or has other iterations"; fi
 
 # Table 3: the chains, sorted by what they say about u
 run 0 reproduce table3 --data-dir $data --out two --quiet
 has "$out" "rl2 ranges over 4.56e-01 in u and over 3.00e-03 in f, 152 times less"
 has "$out" "say nothing"
-if (($(wc -l < two/reproduce.csv) != 1 + 2 * 6 * 4)); then complain "rows of Table 3: $(wc -l < two/reproduce.csv)"; fi
+if (($(wc -l < two/table3.csv) != 1 + 2 * 6 * 4)); then complain "rows of Table 3: $(wc -l < two/table3.csv)"; fi
 if $has_python; then
   python3 -c 'import json
-tables = json.load(open("two/reproduce.json"))["chain_tables"]
+tables = json.load(open("two/table3.json"))["chain_tables"]
 assert [t["sigma"] for t in tables] == ["0.1", "0.01"], tables
 for table in tables:
     chains = json.load(open("two/" + table["run"] + "/summary.json"))["chains"]["per_chain"]
@@ -125,10 +125,10 @@ done
 run 0 reproduce table4 --data-dir $data --out four --quiet
 has "$out" "darcy, sigma = 0.01"
 has "$out" "members 2 (paper: 500), iterations 20 (paper: 50000)"
-if (($(wc -l < four/reproduce.csv) != 1 + 3 * 4 * 5)); then complain "rows of Table 4: $(wc -l < four/reproduce.csv)"; fi
+if (($(wc -l < four/table4.csv) != 1 + 3 * 4 * 5)); then complain "rows of Table 4: $(wc -l < four/table4.csv)"; fi
 if $has_python; then # the figures, from the predictions and the reference by hand: y = log k, h - 141.494
   python3 -c 'import csv, json, math
-rows = json.load(open("four/reproduce.json"))["rows"]
+rows = json.load(open("four/table4.json"))["rows"]
 truth = {(round(float(r["x1"]), 4), round(float(r["x2"]), 4)): r for r in csv.DictReader(open("reference/darcy_reference_256x128.csv"))}
 first = {row["quantity"]: row for row in rows if row["sigma"] == "0.1" and row["method"] == "rpinn"}
 predictions = list(csv.DictReader(open("four/" + first["y"]["run"] + "/predictions.csv")))
@@ -162,7 +162,7 @@ has "$err" "no gnuplot, no figure"
 if (($(wc -l < five/fig-reference.csv) != 1 + 256 * 128)); then complain "the reference: $(wc -l < five/fig-reference.csv)"; fi
 if (($(wc -l < five/fig-reference_measured.csv) != 1 + 40)); then complain "the measured points"; fi
 if [[ -d five/darcy_sigma1_rpinn ]]; then complain "the reference needs no run"; fi
-mistake "the figures show rpinn" reproduce fig-darcy-y --methods ensemble
+mistake "only tables take it" reproduce fig-darcy-y --methods ensemble
 
 # Usage
 mistake "needs NAME" reproduce

@@ -1,0 +1,100 @@
+/* A finished run in memory again: from run.yaml and checkpoint.db, by the same passes that made it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "finished_run.h"
+#include "run_state.h"
+
+/* *num_draws: of which summary.json speaks. */
+static RpinnStatus open_finished(RpinnContext *context, const char *folder,
+                                 const RpinnProblemOptions *options, RpinnRun *run, double *num_draws) {
+  RpinnFinishedRun finished;
+  char path[RPINN_PATH_SIZE];
+  RpinnStatus status = rpinn_finished_run_open(context, folder, &finished);
+  double threads = status == RPINN_OK ? rpinn_summary_number(finished.summary, "threads") : 0;
+  if (status == RPINN_OK) {
+    *num_draws = rpinn_summary_number(finished.summary, "samples");
+    const RpinnJsonValue *out_of_time = rpinn_json_find(finished.summary, "out_of_time");
+    run->out_of_time = out_of_time && out_of_time->kind == RPINN_JSON_BOOLEAN && out_of_time->boolean;
+    run->json = finished.text; /* the run's own from here on */
+    finished.text = (RpinnText){0};
+    rpinn_summary_table(finished.summary, &run->table);
+  }
+  rpinn_finished_run_close(&finished);
+  RPINN_TRY(status);
+  snprintf(run->folder.path, sizeof run->folder.path, "%s", folder);
+  snprintf(path, sizeof path, "%s/run.yaml", folder);
+  RPINN_TRY(rpinn_problem_load(context, path, options, &run->own_problem));
+  run->problem = run->own_problem;
+  rpinn_run_read_method(run);
+  if (threads >= 1 && threads <= 1e6) run->made_on_threads = (size_t)threads;
+  RPINN_TRY(rpinn_run_make_posteriors(context, run, 1));
+  snprintf(path, sizeof path, "%s/checkpoint.db", folder);
+  if (access(path, F_OK) != 0)
+    return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);
+  RPINN_TRY(rpinn_member_store_open_existing(context, path, &run->store));
+  return rpinn_problem_stored_plan(context, run->problem, run->store, &run->plan);
+}
+
+static RpinnStatus check_identity(RpinnContext *context, RpinnRun *run) {
+  RpinnText identity = {0};
+  RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
+  if (status == RPINN_OK) status = rpinn_member_store_check_identity(context, run->store, identity.bytes);
+  rpinn_text_free(&identity);
+  return status;
+}
+
+/* The summary speaks of as many draws as the store holds, unless somebody went on with the run and did not finish. */
+static RpinnStatus check_count(RpinnContext *context, const RpinnRun *run, double summarised) {
+  if ((double)run->results.num_draws == summarised) return RPINN_OK;
+  return rpinn_fail_at(
+      context, (RpinnPlace){.file = run->folder.path},
+      "checkpoint.db holds %llu draws, summary.json speaks of %.0f: this run was resumed and is "
+      "not finished; rpinn run %.500s/run.yaml --out %.500s --resume goes on with it",
+      (unsigned long long)run->results.num_draws, summarised, run->folder.path, run->folder.path);
+}
+
+static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
+  char *seconds = NULL;
+  RPINN_TRY(check_identity(context, run));
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, "wall_seconds", &seconds));
+  run->seconds = seconds ? strtod(seconds, NULL) : 0;
+  free(seconds);
+  if (!run->plan.num_draws)
+    return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path}, "this run has no draws");
+  RPINN_TRY(rpinn_run_make_results(context, run, false));
+  if (run->method == RPINN_METHOD_SVGD) RPINN_TRY(rpinn_run_load_particle_trace(context, run));
+  return rpinn_run_score_results(context, run);
+}
+
+/* Failures say which run they are about. */
+static RpinnStatus create(RpinnContext *context, const char *folder, const RpinnProblemOptions *options,
+                          bool with_results, RpinnRun **run) {
+  double num_draws = (double)NAN;
+  *run = calloc(1, sizeof **run);
+  if (!*run) return rpinn_fail_memory(context);
+  RpinnStatus status = open_finished(context, folder, options, *run, &num_draws);
+  if (status == RPINN_OK && with_results) {
+    status = fill(context, *run);
+    if (status == RPINN_OK) status = check_count(context, *run, num_draws);
+    rpinn_member_store_close((*run)->store);
+    (*run)->store = NULL;
+  }
+  if (status == RPINN_OK) return RPINN_OK;
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
+  if (!context->error.file[0]) snprintf(context->error.file, sizeof context->error.file, "%.500s", folder);
+  rpinn_run_destroy(*run);
+  *run = NULL;
+  return status;
+}
+
+RpinnStatus rpinn_run_open_finished(RpinnContext *context, const char *folder,
+                                    const RpinnProblemOptions *options, RpinnRun **run) {
+  return create(context, folder, options, false, run);
+}
+
+RpinnStatus rpinn_run_reopen(RpinnContext *context, const char *folder, RpinnRun **run) {
+  return create(context, folder, NULL, true, run);
+}
