@@ -501,7 +501,7 @@ _rpinn() {
       if [[ $current == -* ]]; then
         _rpinn_values "--scale --data-dir --out --methods --members --quiet --json --help" ""
       else
-        _rpinn_values "table1 table2 table3 table4 fig-darcy-y fig-darcy-h fig-reference" ""
+        _rpinn_values "table1 table2 table3 table4 fig-linear fig-nonlinear fig-nuts-convergence fig-nuts-plane fig-darcy-y fig-darcy-h fig-reference" ""
       fi
       ;;
     'reference field')

@@ -37,11 +37,11 @@ static bool read_expected(const RpinnContext *context, Values *values) {
   return values->choices[0] != '\0';
 }
 
-static bool ask_reproduce(const char *name, const char *scale, const char *methods, Values *values) {
+static bool ask_reproduce(const char *scale, const char *methods, Values *values) {
   RpinnContext *context = rpinn_context_create();
   RpinnReproduction *reproduction = NULL;
   const RpinnReproduceOptions options = {
-      .name = name, .scale = scale, .methods = methods, .folder = "/dev/null"};
+      .name = rpinn_reproduce_name(0), .scale = scale, .methods = methods, .folder = "/dev/null"};
   bool refused = context && rpinn_reproduce(context, &options, &reproduction) != RPINN_OK;
   bool named = refused && read_expected(context, values);
   rpinn_reproduction_destroy(reproduction);
@@ -107,26 +107,24 @@ bool values_of_option(const OptionText *option, Values *values) {
   else if (!strcmp(option->flag, "--preset"))
     known = list_presets(values);
   else if (!strcmp(option->flag, "--scale"))
-    known = ask_reproduce("table1", "?", NULL, values);
+    known = ask_reproduce("?", NULL, values);
   else if (!strcmp(option->flag, "--methods"))
-    known = values->several = ask_reproduce("table1", NULL, "?", values);
+    known = values->several = ask_reproduce(NULL, "?", values);
   else if (!strcmp(option->flag, "--covariance"))
     known = ask_covariance(values);
   if (!known) fprintf(stderr, "the library does not name the values of %s\n", option->flag);
   return known;
 }
 
-bool values_of_arguments(const Command *command, Values *values) {
-  bool known = true;
-  *values = (Values){0};
-  values->folders = strstr(command->arguments, "RUN") != NULL;
-  if (strstr(command->arguments, "CSV")) values->files = ".csv";
+void values_of_arguments(const Command *command, Values *values) {
+  *values = (Values){.folders = strstr(command->arguments, "RUN") != NULL,
+                     .files = strstr(command->arguments, "CSV") ? ".csv" : NULL};
   if (!strcmp(command->arguments, "PROBLEM")) {
     values->files = ".yaml";
     for (size_t i = 0; i < rpinn_shipped_count(); i++)
       add_choice(values, rpinn_shipped_name(i), strlen(rpinn_shipped_name(i)));
   }
-  if (!strcmp(command->name, "reproduce")) known = ask_reproduce("?", NULL, NULL, values);
-  if (!known) fprintf(stderr, "the library does not name the arguments of rpinn %s\n", command->name);
-  return known;
+  if (!strcmp(command->name, "reproduce"))
+    for (size_t i = 0; rpinn_reproduce_name(i); i++)
+      add_choice(values, rpinn_reproduce_name(i), strlen(rpinn_reproduce_name(i)));
 }

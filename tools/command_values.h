@@ -15,6 +15,6 @@ typedef struct Values {
 
 /* false when the library does not name its choices any more, with a message. */
 bool values_of_option(const OptionText *option, Values *values);
-bool values_of_arguments(const Command *command, Values *values);
+void values_of_arguments(const Command *command, Values *values);
 
 #endif

@@ -90,16 +90,15 @@ static bool print_bash_options(const Command *command) {
   return true;
 }
 
-static bool print_bash_command(const Command *command) {
+static void print_bash_command(const Command *command) {
   OptionText option;
   Values values;
-  if (!values_of_arguments(command, &values)) return false;
+  values_of_arguments(command, &values);
   printf("    '%s')\n      if [[ $current == -* ]]; then\n        _rpinn_values \"", command->name);
   for (size_t i = 0; option_at(command, i, &option); i++) printf("%s%s", i ? " " : "", option.flag);
   printf("\" \"\"\n      else\n        ");
   print_values(&values);
   printf("\n      fi\n      ;;\n");
-  return true;
 }
 
 static bool print_bash(void) {
@@ -118,8 +117,7 @@ static bool print_bash(void) {
   for (size_t i = 0; command_at(i); i++)
     if (!print_bash_options(command_at(i))) return false;
   printf("  esac\n  case $command in\n");
-  for (size_t i = 0; command_at(i); i++)
-    if (!print_bash_command(command_at(i))) return false;
+  for (size_t i = 0; command_at(i); i++) print_bash_command(command_at(i));
   printf("  esac\n}\n\ncomplete -F _rpinn rpinn\n");
   return true;
 }
@@ -182,7 +180,7 @@ static bool print_zsh_command(const Command *command) {
     if (!values_of_option(&option, &values)) return false;
     print_zsh_option(&option, &values);
   }
-  if (!values_of_arguments(command, &values)) return false;
+  values_of_arguments(command, &values);
   if (command->arguments[0]) {
     printf(" \\\n            '%s:", command->takes_many ? "*" : "1");
     print_zsh_text(command->arguments, ":");

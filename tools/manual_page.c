@@ -1,6 +1,7 @@
 /* Prints man/rpinn.1 from the tables of the program: `make docs` writes the page, a test compares it. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -55,6 +56,25 @@ static void print_option(const OptionText *option) {
   print_line(option->help);
 }
 
+/* What a function prints to the standard output, as lines that stay as they are. */
+static bool print_lines_of(void (*print)(void)) {
+  FILE *file = tmpfile();
+  char line[1024];
+  fflush(stdout);
+  int terminal = dup(STDOUT_FILENO);
+  if (!file || terminal < 0 || dup2(fileno(file), STDOUT_FILENO) < 0) return false;
+  print();
+  bool printed = fflush(stdout) == 0 && dup2(terminal, STDOUT_FILENO) >= 0;
+  close(terminal);
+  rewind(file);
+  printf(".PP\n.EX\n");
+  while (fgets(line, sizeof line, file))
+    if (line[0] != '\n') print_text(line);
+  printf(".EE\n");
+  fclose(file);
+  return printed;
+}
+
 /* ---- sections ---- */
 
 static void print_synopsis(void) {
@@ -80,15 +100,17 @@ static void print_description(void) {
 }
 
 /* The options of a command; settings have a section of their own. */
-static void print_command(const Command *command) {
+static bool print_command(const Command *command) {
   OptionText option;
   printf(".SS \"rpinn %s%s%s\"\n", command->name, command->arguments[0] ? " " : "", command->arguments);
   print_text(command->summary);
   printf(".\n");
   if (command->details[0]) print_line(command->details);
+  if (command->print_details && !print_lines_of(command->print_details)) return false;
   for (size_t i = 0; option_at(command, i, &option); i++)
     if (option.setting == RPINN_NUM_SETTINGS && strcmp(option.flag, "--help") != 0) print_option(&option);
   if (command->option_sets & OPTIONS_PROBLEM) printf(".PP\nAnd every setting, see SETTINGS.\n");
+  return true;
 }
 
 /* They are the same for every command that takes them: those of the first one. */
@@ -161,7 +183,8 @@ int main(void) {
   print_synopsis();
   print_description();
   printf(".SH COMMANDS\n");
-  for (size_t i = 0; command_at(i); i++) print_command(command_at(i));
+  for (size_t i = 0; command_at(i); i++)
+    if (!print_command(command_at(i))) return 1;
   print_settings();
   print_rest();
   return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
