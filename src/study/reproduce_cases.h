@@ -16,6 +16,7 @@ typedef struct RpinnPaperCase {
   double slack; /* a share of the re-run's figure, beside the standard errors */
   /* Figures of each quantity that are shown but not judged: bits by RpinnTableMetric. */
   unsigned reported[RPINN_PAPER_QUANTITIES];
+  double rhat; /* which the largest R-hat of the paper exceeds, in its own form; 0: not stated */
 } RpinnPaperCase;
 
 typedef enum RpinnPaperMethod {

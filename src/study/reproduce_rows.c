@@ -95,6 +95,11 @@ static RpinnStatus fill_row(RpinnMadeRun *run, RpinnReproducedRow *row) {
   return RPINN_OK;
 }
 
+static RpinnLargestRhat largest_rhat(const RpinnJsonValue *worst) {
+  return (RpinnLargestRhat){rpinn_summary_number(worst, "max_rhat"),
+                            rpinn_summary_number(worst, "max_rhat_paper")};
+}
+
 static RpinnStatus fill_chains(RpinnMadeRun *run, RpinnReproducedChains *chains) {
   const RpinnJsonValue *summary = rpinn_json_find(run->finished.summary, "chains"),
                        *list = rpinn_json_find(summary, "per_chain");
@@ -112,10 +117,10 @@ static RpinnStatus fill_chains(RpinnMadeRun *run, RpinnReproducedChains *chains)
       chain->figures[q][RPINN_CHAIN_LPP_TABLE] = rpinn_summary_number(score, "lpp_table");
     }
   }
+  chains->parameters = largest_rhat(rpinn_json_find(summary, "parameters"));
   for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
-    chains->max_rhat[q] = rpinn_summary_number(
-        rpinn_json_find(rpinn_json_find(summary, "quantities"), run->run->paper_case->quantities[q]),
-        "max_rhat");
+    chains->quantities[q] = largest_rhat(
+        rpinn_json_find(rpinn_json_find(summary, "quantities"), run->run->paper_case->quantities[q]));
   rpinn_chains_sort(chains->num_ours, chains->ours);
   return RPINN_OK;
 }

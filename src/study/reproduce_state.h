@@ -59,13 +59,19 @@ typedef struct RpinnReproducedChain {
   double figures[RPINN_PAPER_QUANTITIES][RPINN_NUM_CHAIN_FIGURES];
 } RpinnReproducedChain;
 
-/* The chains of a run, and the published ones, both in rising order of rl2 of u: chains have no order of their own. */
+/* Over the parameters, or over the points of a quantity. */
+typedef struct RpinnLargestRhat {
+  double usual; /* rank-normalised, of split chains */
+  double paper; /* TensorFlow Probability's, without a square root */
+} RpinnLargestRhat;
+
+/* The chains of a run, and the published ones, both in rising order of rl2 of the first quantity: chains have no order of their own. */
 typedef struct RpinnReproducedChains {
   const RpinnReproducedRun *run;
   size_t num_ours, num_published;
   RpinnReproducedChain *ours, *published;
   const RpinnPublishedRow *worst[RPINN_PAPER_QUANTITIES]; /* of the re-run's; may be NULL */
-  double max_rhat[RPINN_PAPER_QUANTITIES];
+  RpinnLargestRhat quantities[RPINN_PAPER_QUANTITIES], parameters;
 } RpinnReproducedChains;
 
 enum { RPINN_MAX_ENTRY_TABLES = 2 };
@@ -142,7 +148,7 @@ RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduc
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text);
 void rpinn_reproduction_write_csv(const RpinnReproduction *reproduction, RpinnText *csv);
 void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnText *text);
-/* The chains of Table 3 as a section of the page. */
+/* Chains as a section of the page. */
 void rpinn_chains_write_text(const RpinnReproduction *reproduction, const RpinnReproducedChains *chains,
                              RpinnText *text);
 

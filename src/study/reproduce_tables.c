@@ -159,11 +159,27 @@ static void json_chain_list(const RpinnReproducedChains *chains, bool is_ours, R
   rpinn_json_close(json, ']');
 }
 
+static void json_rhat(const char *key, const RpinnLargestRhat *rhat, RpinnJson *json) {
+  rpinn_json_open(json, key, '{');
+  rpinn_json_number(json, "usual", rhat->usual);
+  rpinn_json_number(json, "paper_form", rhat->paper);
+  rpinn_json_close(json, '}');
+}
+
 static void json_chains(const RpinnReproducedChains *chains, RpinnJson *json) {
   rpinn_json_open(json, NULL, '{');
   json_run(chains->run, json);
   json_chain_list(chains, true, json);
   json_chain_list(chains, false, json);
+  if (!chains->run->reason) {
+    rpinn_json_open(json, "max_rhat", '{');
+    json_rhat("parameters", &chains->parameters, json);
+    for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
+      json_rhat(chains->run->paper_case->quantities[q], &chains->quantities[q], json);
+    rpinn_json_close(json, '}');
+    if (chains->run->paper_case->rhat > 0)
+      rpinn_json_number(json, "published_rhat_exceeds", chains->run->paper_case->rhat);
+  }
   rpinn_json_close(json, '}');
 }
 
