@@ -181,6 +181,7 @@ void rpinn_reproduction_destroy(RpinnReproduction *reproduction) {
   rpinn_text_free(&reproduction->text);
   rpinn_text_free(&reproduction->csv);
   rpinn_text_free(&reproduction->json);
+  rpinn_text_free(&reproduction->outcome);
   rpinn_arena_destroy(reproduction->arena); /* it lives there itself */
 }
 

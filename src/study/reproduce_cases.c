@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const char *const rpinn_paper_methods[] = {"rpinn", "ensemble", "nuts", "svgd"};
+const char *const rpinn_paper_methods[] = {"rpinn", "ensemble", "nuts", "svgd", "map"};
 const char *const rpinn_paper_scales[] = {"quick", "medium", "paper"};
 
 /* rl2 of u in the non-linear problem with little noise, and with few members all but spread and coverage in two

@@ -24,10 +24,11 @@ typedef enum RpinnPaperMethod {
   RPINN_PAPER_ENSEMBLE,
   RPINN_PAPER_NUTS,
   RPINN_PAPER_SVGD,
-  RPINN_NUM_PAPER_METHODS
+  RPINN_NUM_PAPER_METHODS,
+  RPINN_PAPER_MAP = RPINN_NUM_PAPER_METHODS /* in no table */
 } RpinnPaperMethod;
 
-extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS];
+extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS + 1];
 
 typedef enum RpinnPaperScale {
   RPINN_SCALE_QUICK,

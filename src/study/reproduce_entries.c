@@ -1,5 +1,6 @@
 /* The one list of what can be reproduced: a new entry is a line. */
 #include "reproduce_figures.h"
+#include "reproduce_studies.h"
 
 static const RpinnReproduceKind tables = {.takes_methods = true,
                                           .plan = rpinn_reproduction_plan,
@@ -15,6 +16,10 @@ static const RpinnReproduceEntry entries[] = {
      &tables,
      {"darcy_nuts"},
      "four chains of NUTS on Darcy flow with sigma = 1, and their R-hat"},
+    {"uniform-likelihood",
+     &rpinn_uniform_likelihood,
+     {"table1"},
+     "do errors grow with more data under equal sigmas?"},
     {"fig-darcy-y", &rpinn_darcy_maps, {"table4"}, "maps of the log conductivity in the runs of table4"},
     {"fig-darcy-h", &rpinn_darcy_maps, {"table4"}, "maps of the head in the runs of table4"},
     {"fig-reference", &rpinn_reference_maps, {"table4"}, "maps of the reference; no run is needed"},

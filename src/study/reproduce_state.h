@@ -11,17 +11,28 @@ typedef struct RpinnMadeRun RpinnMadeRun; /* reproduce_run.h */
 
 enum { RPINN_BOOTSTRAP_RESAMPLES = 200, RPINN_MAX_PAPER_RUNS = 64 };
 
+enum { RPINN_MAX_RUN_OVERRIDES = 6 };
+
 /* A method on a case. */
 typedef struct RpinnReproducedRun {
   const RpinnPaperCase *paper_case;
   RpinnPaperMethod method;
-  const char *name;       /* of its directory */
-  const char *reason;     /* why it is not made; NULL: it is */
-  const char *settings;   /* in words */
-  const char *departures; /* from the preset `paper`, in words; "": none */
-  double members;         /* draws of all chains together */
-  double chains, warmup;  /* NaN without chains */
-  double iterations;      /* NaN with chains */
+  const char *name; /* of its directory */
+  /* What studies change: settings, over those of the scale; epsilon of the prior; fresh noise in place of the
+   * published data. */
+  size_t num_overrides;
+  RpinnOverride overrides[RPINN_MAX_RUN_OVERRIDES];
+  double epsilon;
+  bool is_synthetic;
+  bool only_loaded;                            /* nothing is run: its problem tells enough */
+  const struct RpinnReproducedRun *costs_like; /* a run that takes as long; NULL: this one is tried itself */
+  double trial_seconds;                        /* of a whole run, about; 0: not known */
+  const char *reason;                          /* why it is not made; NULL: it is */
+  const char *settings;                        /* in words */
+  const char *departures;                      /* from the preset `paper`, in words; "": none */
+  double members;                              /* draws of all chains together */
+  double chains, warmup;                       /* NaN without chains */
+  double iterations;                           /* NaN with chains */
   double seconds;
 } RpinnReproducedRun;
 
@@ -35,11 +46,11 @@ typedef enum RpinnVerdict {
 /* One quantity of a run. */
 typedef struct RpinnReproducedRow {
   const RpinnReproducedRun *run;
-  size_t quantity; /* of the case */
-  const RpinnPublishedRow *published;
-  const RpinnPublishedRow *rerun;   /* may be NULL */
-  const RpinnPublishedRow *divided; /* SVGD with the repulsion of the paper's formula; may be NULL */
-  double ours[RPINN_NUM_TABLE_METRICS], errors[RPINN_NUM_TABLE_METRICS], tolerances[RPINN_NUM_TABLE_METRICS];
+  size_t quantity;                    /* of the case */
+  const RpinnPublishedRow *published; /* NULL in studies */
+  const RpinnPublishedRow *rerun;     /* may be NULL */
+  const RpinnPublishedRow *divided;   /* SVGD with the repulsion of the paper's formula; may be NULL */
+  double ours[RPINN_NUM_FIGURES], errors[RPINN_NUM_FIGURES], tolerances[RPINN_NUM_TABLE_METRICS];
   RpinnVerdict verdicts[RPINN_NUM_TABLE_METRICS];
   double effective_size; /* of the draws of chains; NaN without chains */
   const char *unjudged;  /* why nothing is judged; NULL: it is */
@@ -97,6 +108,7 @@ struct RpinnReproduction {
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
   RpinnText text, json, csv;
+  RpinnText outcome; /* one line of words */
 };
 
 /* How entries of one kind are made. */
@@ -118,6 +130,11 @@ struct RpinnReproduceKind {
 size_t rpinn_num_reproduce_entries(void);
 const RpinnReproduceEntry *rpinn_reproduce_entry(size_t index);
 
+/* The next of the runs, for which there is room: a case by a method, in the directory FOLDER/case_method_SUFFIX, where
+ * folder ends with / or is "". NULL: no memory. */
+RpinnReproducedRun *rpinn_reproduction_add_run(RpinnReproduction *reproduction, const RpinnPaperCase *paper,
+                                               RpinnPaperMethod method, const char *folder,
+                                               const char *suffix);
 /* Room for the runs, their rows and their chains, as the tables have them. */
 RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction);
 /* Seconds that the run would still take, about; 0 when it is finished. */
