@@ -20,9 +20,14 @@ static const RpinnReproduceEntry entries[] = {
      &rpinn_uniform_likelihood,
      {"table1"},
      "do errors grow with more data under equal sigmas?"},
+    {"sigma-p",
+     &rpinn_prior_scale,
+     {"table1", "table2", "table4"},
+     "sigma_p by the rule with epsilon, and the printed sigmas"},
     {"fig-darcy-y", &rpinn_darcy_maps, {"table4"}, "maps of the log conductivity in the runs of table4"},
     {"fig-darcy-h", &rpinn_darcy_maps, {"table4"}, "maps of the head in the runs of table4"},
     {"fig-reference", &rpinn_reference_maps, {"table4"}, "maps of the reference; no run is needed"},
+    {"all", &rpinn_everything, {NULL}, "everything above, one after the other, and an index of it"},
 };
 
 size_t rpinn_num_reproduce_entries(void) {

@@ -85,7 +85,7 @@ typedef struct RpinnReproducedChains {
   RpinnLargestRhat quantities[RPINN_PAPER_QUANTITIES], parameters;
 } RpinnReproducedChains;
 
-enum { RPINN_MAX_ENTRY_TABLES = 2 };
+enum { RPINN_MAX_ENTRY_TABLES = 3 };
 
 /* What of the paper can be asked for. */
 typedef struct RpinnReproduceEntry {
@@ -107,6 +107,9 @@ struct RpinnReproduction {
   RpinnReproducedRun *runs;
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
+  size_t num_parts;
+  RpinnReproduction **parts; /* all the other entries, of `all` */
+  void *own;                 /* what its kind keeps, in the arena */
   RpinnText text, json, csv;
   RpinnText outcome; /* one line of words */
 };
@@ -137,6 +140,11 @@ RpinnReproducedRun *rpinn_reproduction_add_run(RpinnReproduction *reproduction, 
                                                const char *suffix);
 /* Room for the runs, their rows and their chains, as the tables have them. */
 RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction);
+/* Options read and runs planned; options must outlive it. */
+RpinnStatus rpinn_reproduction_begin(RpinnContext *context, const RpinnReproduceOptions *options,
+                                     RpinnReproduction **reproduction);
+/* Make what was planned and write its files. */
+RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction);
 /* Seconds that the run would still take, about; 0 when it is finished. */
 RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
                                             RpinnReproducedRun *run, double *seconds);
