@@ -165,7 +165,8 @@ static void check_row(const Reference *reference, RpinnConvergenceWork *work, co
   for (size_t i = 0; i < 17; i++)
     check_true(fabs(found[i] - expected[i]) <= 1e-8 * fabs(expected[i]),
                "%s, statistic %zu: %.15g, expected %.15g", name, i + 1, found[i], expected[i]);
-  assert_true(brief.rhat == all.rhat && brief.ess_bulk == all.ess_bulk && brief.ess_tail == all.ess_tail);
+  assert_true(brief.rhat == all.rhat && brief.rhat_paper == all.rhat_paper &&
+              brief.ess_bulk == all.ess_bulk && brief.ess_tail == all.ess_tail);
 }
 
 static void as_posterior_has_them(void **state) {

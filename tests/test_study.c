@@ -55,8 +55,8 @@ static void test_bootstrap(void **state) {
   enum { COUNT = 2000, RESAMPLES = 400 };
   const double s = 0.2;
   for (int far = 0; far < 2; far++) {
-    double shift = far ? 1e6 : 0, reference[] = {7, 1 + shift}, errors[RPINN_NUM_TABLE_METRICS],
-           again[RPINN_NUM_TABLE_METRICS];
+    double shift = far ? 1e6 : 0, reference[] = {7, 1 + shift}, errors[RPINN_NUM_FIGURES],
+           again[RPINN_NUM_FIGURES];
     RpinnKeptDraws *kept = rpinn_kept_draws_create(2, 1);
     RpinnStream stream = rpinn_stream(5, RPINN_PURPOSE_CHECK, 0, 0);
     for (size_t i = 0; i < COUNT; i++) {
@@ -86,11 +86,11 @@ static void test_bootstrap_factor(void **state) {
 
 static void test_too_few_draws(void **state) {
   (void)state;
-  double reference = 1, draw = 2, errors[RPINN_NUM_TABLE_METRICS];
+  double reference = 1, draw = 2, errors[RPINN_NUM_FIGURES];
   RpinnKeptDraws *kept = rpinn_kept_draws_create(1, 1);
   rpinn_kept_draws_add(kept, 0, &draw);
   assert_int_equal(rpinn_bootstrap_errors(kept, 0, 1, &reference, 0, 10, errors), RPINN_OK);
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) assert_true(isnan(errors[k]));
+  for (size_t k = 0; k < RPINN_NUM_FIGURES; k++) assert_true(isnan(errors[k]));
   rpinn_kept_draws_destroy(kept);
 }
 

@@ -32,7 +32,7 @@ RPINN_API void rpinn_convergence_work_destroy(RpinnConvergenceWork *work);
 
 /* All of it for draws [num_chains][num_draws]. */
 RPINN_API RpinnConvergence rpinn_convergence(RpinnConvergenceWork *work, const double *draws);
-/* rhat, ess_bulk and ess_tail alone (the others are NaN), for when there are thousands of scalars. */
+/* rhat, rhat_paper, ess_bulk and ess_tail alone (the others are NaN), for when there are thousands of scalars. */
 RPINN_API RpinnConvergence rpinn_convergence_brief(RpinnConvergenceWork *work, const double *draws);
 /* A quantile of all draws, probability in [0, 1], with its effective sample size and standard error. */
 RPINN_API void rpinn_convergence_quantile(RpinnConvergenceWork *work, const double *draws, double probability,

@@ -215,6 +215,8 @@ RpinnConvergence rpinn_convergence_brief(RpinnConvergenceWork *work, const doubl
   rank_statistics(work, &result);
   tail_statistics(work, draws, &result);
   result.ess_q5 = result.ess_q95 = nothing;
+  RpinnChains whole = view(work, draws, false);
+  result.rhat_paper = potential_reduction_of_paper(&whole);
   return result;
 }
 

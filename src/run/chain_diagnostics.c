@@ -81,9 +81,10 @@ static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, 
 /* ---- the worst and the best ---- */
 
 RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergence *convergence) {
-  RpinnWorstConvergence worst = {(double)NAN, (double)NAN, (double)NAN, count, 0};
+  RpinnWorstConvergence worst = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, count, 0};
   for (size_t i = 0; i < count; i++) {
     worst.max_rhat = fmax(worst.max_rhat, convergence[i].rhat); /* fmax and fmin pass over NaN */
+    worst.max_rhat_paper = fmax(worst.max_rhat_paper, convergence[i].rhat_paper);
     worst.min_ess_bulk = fmin(worst.min_ess_bulk, convergence[i].ess_bulk);
     worst.min_ess_tail = fmin(worst.min_ess_tail, convergence[i].ess_tail);
     worst.num_unmixed += convergence[i].rhat > 1.01;

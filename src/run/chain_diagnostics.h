@@ -11,8 +11,8 @@ RpinnStatus rpinn_run_diagnose_chains(RpinnContext *context, RpinnRun *run, Rpin
                                       const double *energies);
 /* The worst of some scalars. */
 typedef struct RpinnWorstConvergence {
-  double max_rhat, min_ess_bulk, min_ess_tail; /* NaN: no scalar has one */
-  size_t num_scalars, num_unmixed;             /* unmixed: R-hat above 1.01 */
+  double max_rhat, max_rhat_paper, min_ess_bulk, min_ess_tail; /* NaN: no scalar has one */
+  size_t num_scalars, num_unmixed;                             /* unmixed: R-hat above 1.01 */
 } RpinnWorstConvergence;
 RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergence *convergence);
 

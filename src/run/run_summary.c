@@ -148,6 +148,7 @@ static void json_worst(RpinnJson *json, const char *key, size_t count, const Rpi
   rpinn_json_number(json, "count", (double)count);
   rpinn_json_number(json, "unmixed", (double)worst.num_unmixed);
   rpinn_json_number(json, "max_rhat", worst.max_rhat);
+  rpinn_json_number(json, "max_rhat_paper", worst.max_rhat_paper);
   rpinn_json_number(json, "min_ess_bulk", worst.min_ess_bulk);
   rpinn_json_number(json, "min_ess_tail", worst.min_ess_tail);
   rpinn_json_close(json, '}');

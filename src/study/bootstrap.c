@@ -16,11 +16,12 @@
 #include "random_stream.h"
 
 void rpinn_table_metrics(size_t num_points, const double *mean, const double *deviation,
-                         const double *reference, double metrics[RPINN_NUM_TABLE_METRICS]) {
+                         const double *reference, double metrics[RPINN_NUM_FIGURES]) {
   metrics[RPINN_TABLE_RL2] = rpinn_metric_relative_l2(num_points, mean, reference);
   metrics[RPINN_TABLE_LINF] = rpinn_metric_largest_error(num_points, mean, reference);
   metrics[RPINN_TABLE_MEAN_STD] = rpinn_metric_mean_std(num_points, deviation);
   metrics[RPINN_TABLE_LPP_TABLE] = rpinn_metric_lpp_table(num_points, mean, deviation, reference);
+  metrics[RPINN_FIGURE_LPP] = rpinn_metric_lpp(num_points, mean, deviation, reference);
   metrics[RPINN_TABLE_COVERAGE] = rpinn_metric_coverage(num_points, mean, deviation, reference);
 }
 
@@ -44,7 +45,7 @@ static void find_centre(Bootstrap *bootstrap) {
 static void resample(Bootstrap *bootstrap, size_t number) {
   RpinnStream stream = rpinn_stream(bootstrap->seed, RPINN_PURPOSE_BOOTSTRAP, number, 0);
   size_t num_values = bootstrap->num_values;
-  double n = (double)bootstrap->num_draws, metrics[RPINN_NUM_TABLE_METRICS];
+  double n = (double)bootstrap->num_draws, metrics[RPINN_NUM_FIGURES];
   double *sum = bootstrap->mean, *squares = bootstrap->deviation;
   memset(bootstrap->weights, 0, bootstrap->num_draws * sizeof *bootstrap->weights);
   for (size_t i = 0; i < bootstrap->num_draws; i++)
@@ -71,8 +72,8 @@ static void resample(Bootstrap *bootstrap, size_t number) {
 
 RpinnStatus rpinn_bootstrap_errors(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
                                    const double *reference, uint64_t seed, size_t num_resamples,
-                                   double errors[RPINN_NUM_TABLE_METRICS]) {
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) errors[k] = (double)NAN;
+                                   double errors[RPINN_NUM_FIGURES]) {
+  for (size_t k = 0; k < RPINN_NUM_FIGURES; k++) errors[k] = (double)NAN;
   Bootstrap bootstrap = {.kept = kept,
                          .first = first_value,
                          .num_values = num_values,
@@ -83,7 +84,7 @@ RpinnStatus rpinn_bootstrap_errors(const RpinnKeptDraws *kept, size_t first_valu
   bootstrap.centre = malloc((3 * num_values + 1) * sizeof(double));
   bootstrap.weights = malloc(bootstrap.num_draws * sizeof *bootstrap.weights);
   bootstrap.draws = rpinn_moments_create(num_values);
-  bootstrap.figures = rpinn_moments_create(RPINN_NUM_TABLE_METRICS);
+  bootstrap.figures = rpinn_moments_create(RPINN_NUM_FIGURES);
   bool ready = bootstrap.centre && bootstrap.weights && bootstrap.draws && bootstrap.figures;
   if (ready) {
     bootstrap.mean = bootstrap.centre + num_values;

@@ -73,7 +73,7 @@ static RpinnStatus keep_parameter(RpinnMadeRun *made, const RpinnChainResults *c
 }
 
 static RpinnStatus keep_run(RpinnMadeRun *made, const RpinnRun *run) {
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   const RpinnChainResults *chains = &run->results.chains;
   Row *row = &gathered->rows[gathered->count++];
   *row = (Row){.run = made->run, .num_chains = (size_t)run->plan.num_chains};
@@ -93,8 +93,8 @@ static RpinnStatus take(RpinnMadeRun *made) {
 }
 
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {
-  reproduction->gathered = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
-  return reproduction->gathered ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
+  reproduction->own = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
+  return reproduction->own ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
 }
 
 /* ---- drawing ---- */
@@ -168,7 +168,7 @@ static RpinnStatus draw_row(RpinnContext *context, RpinnSheet *sheet, RpinnText 
 }
 
 static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
-  const Gathered *gathered = reproduction->gathered;
+  const Gathered *gathered = reproduction->own;
   RpinnSheet sheet = {.columns = 4};
   RpinnText page = {0}, *csv = &reproduction->csv;
   RpinnStatus status = RPINN_OK;

@@ -96,7 +96,7 @@ static RpinnStatus keep_quantity(RpinnMadeRun *made, const RpinnRun *run, size_t
 }
 
 static RpinnStatus keep_run(RpinnMadeRun *made, const RpinnRun *run) {
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
     for (size_t k = 0; k < run->problem->num_predicted; k++)
       if (!strcmp(run->problem->predicted[k].name, made->run->paper_case->quantities[q]))
@@ -113,8 +113,8 @@ static RpinnStatus take(RpinnMadeRun *made) {
 }
 
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {
-  reproduction->gathered = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
-  return reproduction->gathered ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
+  reproduction->own = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
+  return reproduction->own ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
 }
 
 /* ---- drawing ---- */
@@ -221,7 +221,7 @@ static void append_rows(const Curves *curves, RpinnText *csv) {
 
 static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
   static const char *const sigmas[] = {"0.1", "0.01"};
-  const Gathered *gathered = reproduction->gathered;
+  const Gathered *gathered = reproduction->own;
   RpinnSheet sheet = {.columns = NUM_COLUMNS};
   RpinnText page = {0}; /* a sheet is all that is wanted */
   RpinnStatus status = RPINN_OK;

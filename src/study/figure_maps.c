@@ -68,7 +68,7 @@ static RpinnStatus make_raster(RpinnMadeRun *made, const RpinnTensorGrid *grid, 
 
 /* The measured points, which are the same for y and h and in every run. */
 static RpinnStatus keep_measured(RpinnMadeRun *made, const RpinnPosterior *posterior) {
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   const RpinnProblem *problem = posterior->problem;
   RpinnText csv = {0};
   if (gathered->num_measured) return RPINN_OK;
@@ -113,7 +113,7 @@ static RpinnStatus write_panels(RpinnMadeRun *made, const RpinnPointSet *points,
 }
 
 static RpinnStatus keep_maps(RpinnMadeRun *made, const RpinnRun *run, double *scratch) {
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   const RpinnPosterior *posterior = run->posteriors[0];
   size_t n = run->outputs.num_points, k = find_predicted(run->problem, quantity_of(made->reproduction));
   const double *truth = k < run->problem->num_predicted ? posterior->data->predicted_truth[k] : NULL;
@@ -146,7 +146,7 @@ static RpinnStatus take_maps(RpinnMadeRun *made) {
 
 /* NAME.csv: x1,x2,y,h. */
 static RpinnStatus take_reference(RpinnMadeRun *made) {
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   const RpinnDataSet *data = made->posterior->data;
   const double *truth[RPINN_PAPER_QUANTITIES];
   RpinnTensorGrid grid;
@@ -165,8 +165,8 @@ static RpinnStatus take_reference(RpinnMadeRun *made) {
 }
 
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {
-  reproduction->gathered = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
-  return reproduction->gathered ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
+  reproduction->own = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
+  return reproduction->own ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
 }
 
 /* ---- drawing ---- */
@@ -231,7 +231,7 @@ static void draw_row(const Gathered *gathered, const Row *row, const char *quant
 }
 
 static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
-  const Gathered *gathered = reproduction->gathered;
+  const Gathered *gathered = reproduction->own;
   bool is_reference = reproduction->entry->kind->needs_no_run;
   RpinnSheet sheet = {.columns = is_reference ? RPINN_PAPER_QUANTITIES : NUM_MAPS};
   RpinnText page = {0};

@@ -69,7 +69,7 @@ static RpinnStatus plan_planes(const RpinnMadeRun *made, RpinnShapePlan plans[NU
 
 static RpinnStatus keep(RpinnMadeRun *made, const RpinnPosteriorShape *shape, Plane *plane) {
   RpinnArena *arena = made->reproduction->arena;
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   size_t count = shape->grid.num_x * shape->grid.num_y, all = shape->num_spectra * shape->num_eigenvalues;
   plane->grid = shape->grid;
   plane->values = RPINN_ARENA_NEW(arena, double, count);
@@ -87,7 +87,7 @@ static RpinnStatus keep(RpinnMadeRun *made, const RpinnPosteriorShape *shape, Pl
 
 static RpinnStatus take(RpinnMadeRun *made) {
   RpinnShapePlan plans[NUM_PLANES];
-  Gathered *gathered = made->reproduction->gathered;
+  Gathered *gathered = made->reproduction->own;
   RPINN_TRY(plan_planes(made, plans));
   rpinn_made_run_release(made);
   for (size_t k = 0; k < NUM_PLANES; k++) {
@@ -101,8 +101,8 @@ static RpinnStatus take(RpinnMadeRun *made) {
 }
 
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {
-  reproduction->gathered = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
-  return reproduction->gathered ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
+  reproduction->own = RPINN_ARENA_NEW(reproduction->arena, Gathered, 1);
+  return reproduction->own ? rpinn_reproduction_plan(context, reproduction) : rpinn_fail_memory(context);
 }
 
 /* ---- drawing ---- */
@@ -218,7 +218,7 @@ static void append_csv(const Gathered *gathered, RpinnText *csv) {
 }
 
 static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
-  const Gathered *gathered = reproduction->gathered;
+  const Gathered *gathered = reproduction->own;
   const RpinnShapeCorner *corners = gathered->planes[0].corners;
   RpinnSheet sheet = {.columns = 3};
   RpinnText page = {0}, title = {0};

@@ -21,6 +21,9 @@ typedef enum RpinnTableMetric {
       RPINN_NUM_TABLE_METRICS
 } RpinnTableMetric;
 
+/* LPP as the paper's equation has it is in no table; studies show it as well. */
+enum { RPINN_FIGURE_LPP = RPINN_NUM_TABLE_METRICS, RPINN_NUM_FIGURES };
+
 /* What is not stated is NaN. */
 typedef struct RpinnPublishedRow {
   const char *num_points, *sigma; /* as they are written: "32", "0.1" */

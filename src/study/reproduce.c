@@ -99,21 +99,31 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
 
 /* ---- the whole ---- */
 
+/* Has an earlier run of these reproductions the same directory? */
+static bool is_counted(const RpinnReproduction *const *list, size_t which, size_t run) {
+  const char *name = list[which]->runs[run].name;
+  for (size_t i = 0; i <= which; i++)
+    for (size_t r = 0; r < (i < which ? list[i]->num_runs : run); r++)
+      if (!list[i]->runs[r].reason && !list[i]->runs[r].only_loaded && !strcmp(list[i]->runs[r].name, name))
+        return true;
+  return false;
+}
+
 /* Trials take half a second per run, which the quick scale is not worth. */
 static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproduction) {
   const RpinnReproduceOptions *options = reproduction->options;
+  RpinnReproduction **list = reproduction->num_parts ? reproduction->parts : &reproduction;
   double total = 0;
-  size_t count = 0;
-  if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK ||
-      reproduction->entry->kind->needs_no_run)
-    return RPINN_OK;
-  for (size_t r = 0; r < reproduction->num_runs; r++) {
-    double seconds = 0;
-    if (!reproduction->runs[r].reason)
-      RPINN_TRY(rpinn_reproduction_estimate_run(context, reproduction, &reproduction->runs[r], &seconds));
-    total += seconds;
-    count += seconds > 0;
-  }
+  size_t num_lists = reproduction->num_parts ? reproduction->num_parts : 1, count = 0;
+  if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK) return RPINN_OK;
+  for (size_t i = 0; i < num_lists; i++)
+    for (size_t r = 0; r < list[i]->num_runs && !list[i]->entry->kind->needs_no_run; r++) {
+      double seconds = 0;
+      if (list[i]->runs[r].reason || is_counted((const RpinnReproduction *const *)list, i, r)) continue;
+      RPINN_TRY(rpinn_reproduction_estimate_run(context, list[i], &list[i]->runs[r], &seconds));
+      total += seconds;
+      count += seconds > 0;
+    }
   if (count) options->estimate(options->user, count, total);
   return RPINN_OK;
 }
@@ -134,27 +144,41 @@ static RpinnStatus write_files(RpinnContext *context, RpinnReproduction *reprodu
   return rpinn_reproduction_write_file(context, reproduction, ".json", &reproduction->json);
 }
 
-static RpinnStatus reproduce(RpinnContext *context, RpinnReproduction *reproduction) {
-  RPINN_TRY(read_options(context, reproduction));
-  const RpinnReproduceOptions *options = reproduction->options;
-  const RpinnReproduceKind *kind = reproduction->entry->kind;
-  RPINN_TRY(kind->plan(context, reproduction));
-  RPINN_TRY(check_methods(context, reproduction));
-  for (size_t r = 0; kind->shows && r < reproduction->num_runs; r++)
-    if (!kind->shows(&reproduction->runs[r])) reproduction->runs[r].reason = "not shown";
-  RPINN_TRY(rpinn_make_folders(context, options->folder));
-  RPINN_TRY(estimate(context, reproduction));
+/* The parts, then the runs; an interruption is noted and ends it. */
+static RpinnStatus make_runs(RpinnContext *context, RpinnReproduction *reproduction) {
+  for (size_t i = 0; i < reproduction->num_parts; i++) {
+    RPINN_TRY(rpinn_reproduction_make(context, reproduction->parts[i]));
+    reproduction->interrupted = reproduction->parts[i]->interrupted;
+    if (reproduction->interrupted) return RPINN_OK;
+  }
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     if (reproduction->runs[r].reason) continue;
     RPINN_TRY(rpinn_reproduction_make_run(context, reproduction, &reproduction->runs[r]));
     if (reproduction->interrupted) return RPINN_OK;
   }
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction) {
+  const RpinnReproduceKind *kind = reproduction->entry->kind;
+  RPINN_TRY(make_runs(context, reproduction));
+  if (reproduction->interrupted) return RPINN_OK;
   RPINN_TRY(kind->finish(context, reproduction));
   return write_files(context, reproduction);
 }
 
-RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
-                            RpinnReproduction **result) {
+static RpinnStatus prepare(RpinnContext *context, RpinnReproduction *reproduction) {
+  RPINN_TRY(read_options(context, reproduction));
+  const RpinnReproduceKind *kind = reproduction->entry->kind;
+  RPINN_TRY(kind->plan(context, reproduction));
+  RPINN_TRY(check_methods(context, reproduction));
+  for (size_t r = 0; kind->shows && r < reproduction->num_runs; r++)
+    if (!kind->shows(&reproduction->runs[r])) reproduction->runs[r].reason = "not shown";
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_reproduction_begin(RpinnContext *context, const RpinnReproduceOptions *options,
+                                     RpinnReproduction **result) {
   RpinnArena *arena = rpinn_arena_create();
   RpinnReproduction *reproduction = arena ? RPINN_ARENA_NEW(arena, RpinnReproduction, 1) : NULL;
   *result = NULL;
@@ -164,9 +188,7 @@ RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *
   }
   reproduction->arena = arena;
   reproduction->options = options;
-  RpinnStatus status = reproduce(context, reproduction);
-  reproduction->options = NULL;
-  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
+  RpinnStatus status = prepare(context, reproduction);
   if (status == RPINN_OK)
     *result = reproduction;
   else
@@ -174,11 +196,27 @@ RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *
   return status;
 }
 
+RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
+                            RpinnReproduction **result) {
+  RpinnStatus status = rpinn_reproduction_begin(context, options, result);
+  if (status == RPINN_OK) status = rpinn_make_folders(context, options->folder);
+  if (status == RPINN_OK) status = estimate(context, *result);
+  if (status == RPINN_OK) status = rpinn_reproduction_make(context, *result);
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
+  if (*result) (*result)->options = NULL;
+  if (status == RPINN_OK) return RPINN_OK;
+  rpinn_reproduction_destroy(*result);
+  *result = NULL;
+  return status;
+}
+
 void rpinn_reproduction_destroy(RpinnReproduction *reproduction) {
   if (!reproduction) return;
+  for (size_t i = 0; i < reproduction->num_parts; i++) rpinn_reproduction_destroy(reproduction->parts[i]);
   rpinn_text_free(&reproduction->text);
   rpinn_text_free(&reproduction->csv);
   rpinn_text_free(&reproduction->json);
+  rpinn_text_free(&reproduction->outcome);
   rpinn_arena_destroy(reproduction->arena); /* it lives there itself */
 }
 

@@ -16,6 +16,7 @@ typedef struct RpinnPaperCase {
   double slack; /* a share of the re-run's figure, beside the standard errors */
   /* Figures of each quantity that are shown but not judged: bits by RpinnTableMetric. */
   unsigned reported[RPINN_PAPER_QUANTITIES];
+  double rhat; /* which the largest R-hat of the paper exceeds, in its own form; 0: not stated */
 } RpinnPaperCase;
 
 typedef enum RpinnPaperMethod {
@@ -23,11 +24,12 @@ typedef enum RpinnPaperMethod {
   RPINN_PAPER_ENSEMBLE,
   RPINN_PAPER_NUTS,
   RPINN_PAPER_SVGD,
-  RPINN_NUM_PAPER_METHODS
+  RPINN_NUM_PAPER_METHODS,
+  RPINN_PAPER_MAP = RPINN_NUM_PAPER_METHODS /* in no table */
 } RpinnPaperMethod;
 
-extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS];
-extern const char *const rpinn_paper_method_titles[RPINN_NUM_PAPER_METHODS]; /* for people */
+extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS + 1];
+extern const char *const rpinn_paper_method_titles[RPINN_NUM_PAPER_METHODS + 1]; /* for people */
 
 typedef enum RpinnPaperScale {
   RPINN_SCALE_QUICK,

@@ -1,5 +1,6 @@
 /* The one list of what can be reproduced: a new entry is a line. */
 #include "reproduce_figures.h"
+#include "reproduce_studies.h"
 
 static const RpinnReproduceKind tables = {.takes_methods = true,
                                           .plan = rpinn_reproduction_plan,
@@ -11,6 +12,18 @@ static const RpinnReproduceEntry entries[] = {
     {"table2", &tables, {"table2"}, "the non-linear Poisson equation by three methods"},
     {"table3", &tables, {"table3"}, "six chains of NUTS on the non-linear Poisson equation"},
     {"table4", &tables, {"table4"}, "Darcy flow by rPINN and ensembles"},
+    {"darcy-nuts",
+     &tables,
+     {"darcy_nuts"},
+     "four chains of NUTS on Darcy flow with sigma = 1, and their R-hat"},
+    {"uniform-likelihood",
+     &rpinn_uniform_likelihood,
+     {"table1"},
+     "do errors grow with more data under equal sigmas?"},
+    {"sigma-p",
+     &rpinn_prior_scale,
+     {"table1", "table2", "table4"},
+     "sigma_p by the rule with epsilon, and the printed sigmas"},
     {"fig-linear", &rpinn_curve_figures, {"table1"}, "curves of the runs of table1 with N_f = 32"},
     {"fig-nonlinear", &rpinn_curve_figures, {"table2", "table3"}, "curves of the runs of table2 and table3"},
     {"fig-nuts-convergence",
@@ -24,6 +37,7 @@ static const RpinnReproduceEntry entries[] = {
     {"fig-darcy-y", &rpinn_darcy_maps, {"table4"}, "maps of the log conductivity in the runs of table4"},
     {"fig-darcy-h", &rpinn_darcy_maps, {"table4"}, "maps of the head in the runs of table4"},
     {"fig-reference", &rpinn_reference_maps, {"table4"}, "maps of the reference; no run is needed"},
+    {"all", &rpinn_everything, {NULL}, "everything above, one after the other, and an index of it"},
 };
 
 size_t rpinn_num_reproduce_entries(void) {

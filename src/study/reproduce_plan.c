@@ -20,20 +20,28 @@ static const RpinnPublishedRow *find_row(const RpinnReproduction *reproduction, 
                               paper->sigma, method, paper->quantities[quantity], is_rerun);
 }
 
-static RpinnStatus plan_run(RpinnContext *context, RpinnReproduction *reproduction,
-                            const RpinnPaperCase *paper, RpinnPaperMethod method) {
+RpinnReproducedRun *rpinn_reproduction_add_run(RpinnReproduction *reproduction, const RpinnPaperCase *paper,
+                                               RpinnPaperMethod method, const char *folder,
+                                               const char *suffix) {
   RpinnText name = {0};
-  rpinn_text_append(&name, "%s", paper->problem);
+  rpinn_text_append(&name, "%s%s", folder, paper->problem);
   if (paper->num_points[0]) rpinn_text_append(&name, "_Nf%s", paper->num_points);
-  rpinn_text_append(&name, "_sigma%s_%s", paper->sigma, rpinn_paper_methods[method]);
+  rpinn_text_append(&name, "_sigma%s_%s%s", paper->sigma, rpinn_paper_methods[method], suffix);
   RpinnReproducedRun *run = &reproduction->runs[reproduction->num_runs++];
   *run = (RpinnReproducedRun){
       .paper_case = paper,
       .method = method,
-      .name = name.failed ? NULL : rpinn_arena_copy_text(reproduction->arena, name.bytes, name.length),
-      .reason = reproduction->methods[method] ? NULL : "not asked for"};
+      .name = name.failed ? NULL : rpinn_arena_copy_text(reproduction->arena, name.bytes, name.length)};
   rpinn_text_free(&name);
-  return run->name ? RPINN_OK : rpinn_fail_memory(context);
+  return run->name ? run : NULL;
+}
+
+static RpinnStatus plan_run(RpinnContext *context, RpinnReproduction *reproduction,
+                            const RpinnPaperCase *paper, RpinnPaperMethod method) {
+  RpinnReproducedRun *run = rpinn_reproduction_add_run(reproduction, paper, method, "", "");
+  if (!run) return rpinn_fail_memory(context);
+  if (!reproduction->methods[method]) run->reason = "not asked for";
+  return RPINN_OK;
 }
 
 /* Quantity by quantity, and in each the methods that the table has. */

@@ -83,16 +83,22 @@ static RpinnStatus fill_row(RpinnMadeRun *run, RpinnReproducedRow *row) {
                          quantity);
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
     row->ours[k] = rpinn_summary_number(score, metric_keys[k]);
+  row->ours[RPINN_FIGURE_LPP] = rpinn_summary_number(score, "lpp");
   if (rpinn_bootstrap_errors(run->kept, q * num_points, num_points, run->posterior->data->predicted_truth[q],
                              0, RPINN_BOOTSTRAP_RESAMPLES, row->errors) != RPINN_OK)
     return rpinn_fail_memory(run->context);
   row->effective_size = effective_size(run, quantity);
   double factor = rpinn_bootstrap_factor((double)rpinn_kept_draws_count(run->kept), (double)run->num_draws,
                                          row->effective_size);
-  for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) row->errors[k] *= factor;
+  for (size_t k = 0; k < RPINN_NUM_FIGURES; k++) row->errors[k] *= factor;
   fill_peak(run, quantity, row);
   rpinn_reproduction_judge(run->reproduction, row);
   return RPINN_OK;
+}
+
+static RpinnLargestRhat largest_rhat(const RpinnJsonValue *worst) {
+  return (RpinnLargestRhat){rpinn_summary_number(worst, "max_rhat"),
+                            rpinn_summary_number(worst, "max_rhat_paper")};
 }
 
 static RpinnStatus fill_chains(RpinnMadeRun *run, RpinnReproducedChains *chains) {
@@ -112,10 +118,10 @@ static RpinnStatus fill_chains(RpinnMadeRun *run, RpinnReproducedChains *chains)
       chain->figures[q][RPINN_CHAIN_LPP_TABLE] = rpinn_summary_number(score, "lpp_table");
     }
   }
+  chains->parameters = largest_rhat(rpinn_json_find(summary, "parameters"));
   for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
-    chains->max_rhat[q] = rpinn_summary_number(
-        rpinn_json_find(rpinn_json_find(summary, "quantities"), run->run->paper_case->quantities[q]),
-        "max_rhat");
+    chains->quantities[q] = largest_rhat(
+        rpinn_json_find(rpinn_json_find(summary, "quantities"), run->run->paper_case->quantities[q]));
   rpinn_chains_sort(chains->num_ours, chains->ours);
   return RPINN_OK;
 }

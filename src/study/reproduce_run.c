@@ -28,17 +28,22 @@ static RpinnStatus load_problem(const RpinnMadeRun *run, bool is_scaled, RpinnPr
   static const char origin[] = "rpinn reproduce";
   const RpinnReproduceOptions *options = run->reproduction->options;
   const RpinnPaperCase *paper = run->run->paper_case;
-  RpinnOverride overrides[RPINN_MAX_SCALE_OVERRIDES + 4];
+  RpinnOverride overrides[RPINN_MAX_SCALE_OVERRIDES + RPINN_MAX_RUN_OVERRIDES + 4];
   size_t count = 0;
   if (is_scaled) count = rpinn_scale_overrides(paper, run->run->method, run->reproduction->scale, overrides);
-  if (is_scaled && options->members)
+  for (size_t k = 0; is_scaled && k < run->run->num_overrides; k++) {
+    overrides[count] = run->run->overrides[k];
+    overrides[count].origin = origin;
+    overrides[count++].setting_only = true;
+  }
+  if (is_scaled && options->members && run->run->method != RPINN_PAPER_MAP)
     overrides[count++] = (RpinnOverride){"samples", options->members, "--members", true};
   overrides[count++] = (RpinnOverride){"method", rpinn_paper_methods[run->run->method], origin, true};
   overrides[count++] = (RpinnOverride){"sigma", paper->sigma, origin, false};
   if (paper->num_points[0]) overrides[count++] = (RpinnOverride){"Nf", paper->num_points, origin, false};
   RpinnProblemOptions loading = {.preset = "paper", .num_overrides = count, .overrides = overrides};
   RpinnText data = {0}, truth = {0};
-  if (options->data_folder) {
+  if (options->data_folder && !run->run->is_synthetic) {
     append_data_file(paper, options->data_folder, &data);
     loading.data_file = data.bytes;
     if (!strcmp(paper->problem, "darcy")) append_truth(options->data_folder, &truth);
@@ -49,6 +54,7 @@ static RpinnStatus load_problem(const RpinnMadeRun *run, bool is_scaled, RpinnPr
                            : rpinn_problem_load(run->context, paper->problem, &loading, problem);
   rpinn_text_free(&data);
   rpinn_text_free(&truth);
+  if (status == RPINN_OK && is_scaled && run->run->epsilon > 0) (*problem)->prior_epsilon = run->run->epsilon;
   return status;
 }
 
@@ -75,6 +81,9 @@ static RpinnStatus describe_settings(RpinnMadeRun *run) {
   else if (run->run->method == RPINN_PAPER_SVGD)
     rpinn_text_append(&words, "%s particles of %s iterations, repulsion %s", samples, iterations,
                       settings->values[RPINN_SETTING_REPULSION].text);
+  else if (run->run->method == RPINN_PAPER_MAP)
+    rpinn_text_append(&words, "at most %s iterations of %s", iterations,
+                      settings->values[RPINN_SETTING_OPTIMIZER].text);
   else
     rpinn_text_append(&words, "%s members of %s iterations", samples, iterations);
   return keep_words(run, &words, &run->run->settings);
@@ -88,6 +97,7 @@ static RpinnStatus describe_departures(RpinnMadeRun *run) {
   } settings[] = {{RPINN_SETTING_SAMPLES, run->plan.has_chains                   ? "draws"
                                           : run->run->method == RPINN_PAPER_SVGD ? "particles"
                                                                                  : "members"},
+                  {RPINN_SETTING_OPTIMIZER, "optimizer"},
                   {RPINN_SETTING_ITERATIONS, "iterations"},
                   {RPINN_SETTING_CHAINS, "chains"},
                   {RPINN_SETTING_WARMUP, "warmup"},
@@ -98,7 +108,8 @@ static RpinnStatus describe_departures(RpinnMadeRun *run) {
   for (size_t k = 0; k < sizeof settings / sizeof settings[0] && status == RPINN_OK; k++) {
     const char *ours = run->problem->settings.values[settings[k].setting].text,
                *theirs = paper->settings.values[settings[k].setting].text;
-    if (strcmp(ours, theirs) != 0)
+    bool is_idle = run->run->method == RPINN_PAPER_MAP && settings[k].setting == RPINN_SETTING_SAMPLES;
+    if (strcmp(ours, theirs) != 0 && !is_idle)
       rpinn_text_append(&words, "%s%s %s (paper: %s)", words.length ? ", " : "", settings[k].words, ours,
                         theirs);
   }
@@ -182,7 +193,7 @@ static RpinnStatus perform(RpinnMadeRun *run) {
   RPINN_TRY(begin(run));
   RPINN_TRY(describe_settings(run));
   RPINN_TRY(describe_departures(run));
-  if (kind->needs_no_run) {
+  if (kind->needs_no_run || run->run->only_loaded) {
     RPINN_TRY(rpinn_posterior_create(run->context, run->problem, true, &run->posterior));
   } else {
     RPINN_TRY(make_directory(run));
@@ -203,9 +214,15 @@ RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduc
   RpinnMadeRun run = {.context = context, .reproduction = reproduction, .run = made};
   bool has_members, is_finished = false;
   *seconds = 0;
+  if (made->only_loaded) return RPINN_OK;
   RpinnStatus status = begin(&run);
   if (status == RPINN_OK) status = look_at_folder(&run, &has_members, &is_finished);
-  if (status == RPINN_OK && !is_finished) status = rpinn_run_estimate(context, run.problem, seconds);
+  if (status == RPINN_OK && !is_finished) {
+    const RpinnReproducedRun *like = made->costs_like ? made->costs_like : made;
+    *seconds = like->trial_seconds;
+    if (!(*seconds > 0)) status = rpinn_run_estimate(context, run.problem, seconds);
+    made->trial_seconds = *seconds;
+  }
   return end(&run, status);
 }
 

@@ -11,17 +11,28 @@ typedef struct RpinnMadeRun RpinnMadeRun; /* reproduce_run.h */
 
 enum { RPINN_BOOTSTRAP_RESAMPLES = 200, RPINN_MAX_PAPER_RUNS = 64 };
 
+enum { RPINN_MAX_RUN_OVERRIDES = 6 };
+
 /* A method on a case. */
 typedef struct RpinnReproducedRun {
   const RpinnPaperCase *paper_case;
   RpinnPaperMethod method;
-  const char *name;       /* of its directory */
-  const char *reason;     /* why it is not made; NULL: it is */
-  const char *settings;   /* in words */
-  const char *departures; /* from the preset `paper`, in words; "": none */
-  double members;         /* draws of all chains together */
-  double chains, warmup;  /* NaN without chains */
-  double iterations;      /* NaN with chains */
+  const char *name; /* of its directory */
+  /* What studies change: settings, over those of the scale; epsilon of the prior; fresh noise in place of the
+   * published data. */
+  size_t num_overrides;
+  RpinnOverride overrides[RPINN_MAX_RUN_OVERRIDES];
+  double epsilon;
+  bool is_synthetic;
+  bool only_loaded;                            /* nothing is run: its problem tells enough */
+  const struct RpinnReproducedRun *costs_like; /* a run that takes as long; NULL: this one is tried itself */
+  double trial_seconds;                        /* of a whole run, about; 0: not known */
+  const char *reason;                          /* why it is not made; NULL: it is */
+  const char *settings;                        /* in words */
+  const char *departures;                      /* from the preset `paper`, in words; "": none */
+  double members;                              /* draws of all chains together */
+  double chains, warmup;                       /* NaN without chains */
+  double iterations;                           /* NaN with chains */
   double seconds;
 } RpinnReproducedRun;
 
@@ -35,11 +46,11 @@ typedef enum RpinnVerdict {
 /* One quantity of a run. */
 typedef struct RpinnReproducedRow {
   const RpinnReproducedRun *run;
-  size_t quantity; /* of the case */
-  const RpinnPublishedRow *published;
-  const RpinnPublishedRow *rerun;   /* may be NULL */
-  const RpinnPublishedRow *divided; /* SVGD with the repulsion of the paper's formula; may be NULL */
-  double ours[RPINN_NUM_TABLE_METRICS], errors[RPINN_NUM_TABLE_METRICS], tolerances[RPINN_NUM_TABLE_METRICS];
+  size_t quantity;                    /* of the case */
+  const RpinnPublishedRow *published; /* NULL in studies */
+  const RpinnPublishedRow *rerun;     /* may be NULL */
+  const RpinnPublishedRow *divided;   /* SVGD with the repulsion of the paper's formula; may be NULL */
+  double ours[RPINN_NUM_FIGURES], errors[RPINN_NUM_FIGURES], tolerances[RPINN_NUM_TABLE_METRICS];
   RpinnVerdict verdicts[RPINN_NUM_TABLE_METRICS];
   double effective_size; /* of the draws of chains; NaN without chains */
   const char *unjudged;  /* why nothing is judged; NULL: it is */
@@ -59,16 +70,22 @@ typedef struct RpinnReproducedChain {
   double figures[RPINN_PAPER_QUANTITIES][RPINN_NUM_CHAIN_FIGURES];
 } RpinnReproducedChain;
 
-/* The chains of a run, and the published ones, both in rising order of rl2 of u: chains have no order of their own. */
+/* Over the parameters, or over the points of a quantity. */
+typedef struct RpinnLargestRhat {
+  double usual; /* rank-normalised, of split chains */
+  double paper; /* TensorFlow Probability's, without a square root */
+} RpinnLargestRhat;
+
+/* The chains of a run, and the published ones, both in rising order of rl2 of the first quantity: chains have no order of their own. */
 typedef struct RpinnReproducedChains {
   const RpinnReproducedRun *run;
   size_t num_ours, num_published;
   RpinnReproducedChain *ours, *published;
   const RpinnPublishedRow *worst[RPINN_PAPER_QUANTITIES]; /* of the re-run's; may be NULL */
-  double max_rhat[RPINN_PAPER_QUANTITIES];
+  RpinnLargestRhat quantities[RPINN_PAPER_QUANTITIES], parameters;
 } RpinnReproducedChains;
 
-enum { RPINN_MAX_ENTRY_TABLES = 2 };
+enum { RPINN_MAX_ENTRY_TABLES = 3 };
 
 /* What of the paper can be asked for. */
 typedef struct RpinnReproduceEntry {
@@ -90,8 +107,11 @@ struct RpinnReproduction {
   RpinnReproducedRun *runs;
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
-  void *gathered;                      /* what a kind takes from runs for its end */
+  size_t num_parts;
+  RpinnReproduction **parts; /* all the other entries, of `all` */
+  void *own;                 /* what its kind keeps, in the arena */
   RpinnText text, json, csv;
+  RpinnText outcome; /* one line of words */
 };
 
 /* How entries of one kind are made. */
@@ -113,8 +133,18 @@ struct RpinnReproduceKind {
 size_t rpinn_num_reproduce_entries(void);
 const RpinnReproduceEntry *rpinn_reproduce_entry(size_t index);
 
+/* The next of the runs, for which there is room: a case by a method, in the directory FOLDER/case_method_SUFFIX, where
+ * folder ends with / or is "". NULL: no memory. */
+RpinnReproducedRun *rpinn_reproduction_add_run(RpinnReproduction *reproduction, const RpinnPaperCase *paper,
+                                               RpinnPaperMethod method, const char *folder,
+                                               const char *suffix);
 /* Room for the runs, their rows and their chains, as the tables have them. */
 RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *reproduction);
+/* Options read and runs planned; options must outlive it. */
+RpinnStatus rpinn_reproduction_begin(RpinnContext *context, const RpinnReproduceOptions *options,
+                                     RpinnReproduction **reproduction);
+/* Make what was planned and write its files. */
+RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction);
 /* Seconds that the run would still take, about; 0 when it is finished. */
 RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
                                             RpinnReproducedRun *run, double *seconds);
@@ -143,7 +173,7 @@ RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduc
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text);
 void rpinn_reproduction_write_csv(const RpinnReproduction *reproduction, RpinnText *csv);
 void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnText *text);
-/* The chains of Table 3 as a section of the page. */
+/* Chains as a section of the page. */
 void rpinn_chains_write_text(const RpinnReproduction *reproduction, const RpinnReproducedChains *chains,
                              RpinnText *text);
 

@@ -159,11 +159,27 @@ static void json_chain_list(const RpinnReproducedChains *chains, bool is_ours, R
   rpinn_json_close(json, ']');
 }
 
+static void json_rhat(const char *key, const RpinnLargestRhat *rhat, RpinnJson *json) {
+  rpinn_json_open(json, key, '{');
+  rpinn_json_number(json, "usual", rhat->usual);
+  rpinn_json_number(json, "paper_form", rhat->paper);
+  rpinn_json_close(json, '}');
+}
+
 static void json_chains(const RpinnReproducedChains *chains, RpinnJson *json) {
   rpinn_json_open(json, NULL, '{');
   json_run(chains->run, json);
   json_chain_list(chains, true, json);
   json_chain_list(chains, false, json);
+  if (!chains->run->reason) {
+    rpinn_json_open(json, "max_rhat", '{');
+    json_rhat("parameters", &chains->parameters, json);
+    for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
+      json_rhat(chains->run->paper_case->quantities[q], &chains->quantities[q], json);
+    rpinn_json_close(json, '}');
+    if (chains->run->paper_case->rhat > 0)
+      rpinn_json_number(json, "published_rhat_exceeds", chains->run->paper_case->rhat);
+  }
   rpinn_json_close(json, '}');
 }
 
@@ -188,8 +204,30 @@ void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnT
   rpinn_text_append(text, "\n");
 }
 
+/* One line: counts of verdicts, or how far the chains range. */
+static void append_outcome(const RpinnReproduction *reproduction, RpinnText *words) {
+  bool is_judged = reproduction->scale != RPINN_SCALE_QUICK && reproduction->has_data;
+  if (reproduction->num_rows && is_judged)
+    rpinn_text_append(words, "%zu agree, %zu differ, %zu reported only",
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES),
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_DIFFERS),
+                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_REPORTED));
+  else if (reproduction->num_rows)
+    rpinn_text_append(words, "not judged");
+  for (size_t i = 0; i < reproduction->num_chain_tables; i++) {
+    const RpinnReproducedChains *chains = &reproduction->chain_tables[i];
+    const RpinnPaperCase *paper = chains->run->paper_case;
+    rpinn_text_append(words, "%ssigma %s: rl2 ranges over %.1e in %s and %.1e in %s, R-hat up to %.3g",
+                      words->length ? "; " : "", paper->sigma,
+                      rpinn_chains_range(chains->num_ours, chains->ours, 0), paper->quantities[0],
+                      rpinn_chains_range(chains->num_ours, chains->ours, 1), paper->quantities[1],
+                      chains->parameters.usual);
+  }
+}
+
 RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduction *reproduction) {
   (void)context;
+  append_outcome(reproduction, &reproduction->outcome);
   rpinn_reproduction_write_text(reproduction, &reproduction->text);
   rpinn_reproduction_write_csv(reproduction, &reproduction->csv);
   rpinn_reproduction_write_json(reproduction, &reproduction->json);
