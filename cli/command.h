@@ -18,7 +18,8 @@ typedef enum OptionSet {
   OPTIONS_DIAGNOSE = 64,   /* --all, --strict, --shape */
   OPTIONS_REFERENCE = 128, /* --coordinates, --out, --quiet */
   OPTIONS_FIELD = 256,
-  OPTIONS_SOLVE = 512
+  OPTIONS_SOLVE = 512,
+  OPTIONS_REPORT = 1024 /* --out, --shape */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
@@ -53,8 +54,8 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_check, command_compare, command_diagnose, command_list,
-    command_predict, command_reference_field, command_reference_solve, command_reproduce, command_run,
-    command_summary;
+    command_predict, command_reference_field, command_reference_solve, command_report, command_reproduce,
+    command_run, command_summary;
 
 /* Fill options from the arguments after the command's name. Returns -1 to go on, else an exit code (help was
  * asked for, or a mistake was reported). */

@@ -39,6 +39,11 @@ static uint8_t srgb_of_linear(double linear) {
 }
 
 void rpinn_colour(RpinnColourMap map, double position, uint8_t rgb[3]) {
+  if (map == RPINN_COLOURS_INSIDE) {
+    static const uint8_t outside[3] = {0xd5, 0x5e, 0x00}, inside[3] = {0x56, 0xb4, 0xe9};
+    for (int i = 0; i < 3; i++) rgb[i] = position < 0.5 ? outside[i] : inside[i];
+    return;
+  }
   const Path *path = &paths[map];
   double t = position > 0 ? fmin(position, 1) : 0, linear[3];
   double lightness = path->lightness[0] + (path->lightness[1] - path->lightness[0]) * t;

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 typedef enum RpinnColourMap {
-  RPINN_COLOURS_VALUE, /* violet, blue, green, yellow: for values */
-  RPINN_COLOURS_SPREAD /* violet, red, orange, pale yellow: for magnitudes that begin at zero */
+  RPINN_COLOURS_VALUE,  /* violet, blue, green, yellow: for values */
+  RPINN_COLOURS_SPREAD, /* violet, red, orange, pale yellow: for magnitudes that begin at zero */
+  RPINN_COLOURS_INSIDE  /* two of Okabe and Ito: vermilion below 1/2, outside; sky blue above, inside */
 } RpinnColourMap;
 
 /* The colour at position, 0 … 1 (clamped), as red, green, blue in sRGB. */

@@ -32,6 +32,11 @@ void rpinn_axis_include(RpinnAxis *axis, size_t count, const double *values) {
   }
 }
 
+void rpinn_axis_join(RpinnAxis *first, RpinnAxis *second) {
+  first->low = second->low = fmin(first->low, second->low);
+  first->high = second->high = fmax(first->high, second->high);
+}
+
 void rpinn_axis_settle(RpinnAxis *axis, double margin) {
   if (axis->low > axis->high) axis->low = axis->high = axis->logarithmic ? 1 : 0;
   if (axis->logarithmic) {
@@ -390,6 +395,15 @@ void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
                image);
   rpinn_text_append(plot->page, "</svg>\n");
   draw_frame(plot);
+}
+
+void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, double low, double high) {
+  RpinnAxis colours = {.low = low, .high = high};
+  if (plot->sheet) {
+    rpinn_sheet_colours(plot, map, &colours);
+    rpinn_text_append(&plot->sheet->panels, "  unset colorbox\n");
+  }
+  rpinn_plot_close(plot);
 }
 
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours) {

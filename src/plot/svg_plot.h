@@ -19,6 +19,7 @@
 #define RPINN_INK_VERMILION "#d55e00"
 #define RPINN_INK_GREEN     "#009e73"
 #define RPINN_INK_PURPLE    "#a8467f" /* darker than theirs, for thin lines */
+#define RPINN_INK_SKY       "#56b4e9" /* for areas */
 #define RPINN_INK_GREY      "#6b7280"
 
 typedef struct RpinnAxis {
@@ -31,6 +32,8 @@ typedef struct RpinnAxis {
 RpinnAxis rpinn_axis_empty(const char *label, bool logarithmic);
 /* Extend the axis to the finite values (for a logarithmic axis: the positive ones). */
 void rpinn_axis_include(RpinnAxis *axis, size_t count, const double *values);
+/* Extend both to the values of both. */
+void rpinn_axis_join(RpinnAxis *first, RpinnAxis *second);
 /* After the last value: a range of positive length, widened by a share of it on both sides. */
 void rpinn_axis_settle(RpinnAxis *axis, double margin);
 
@@ -93,6 +96,8 @@ typedef struct RpinnPlotImage {
 } RpinnPlotImage;
 void rpinn_plot_image(const RpinnPlot *plot, const RpinnPlotImage *image);
 void rpinn_plot_close(const RpinnPlot *plot);
+/* Closed, where the picture has an image of a few colours that keys explain. */
+void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, double low, double high);
 /* Closed, and with the colours of a map in the margin at the right. */
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours);
 
