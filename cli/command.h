@@ -18,7 +18,8 @@ typedef enum OptionSet {
   OPTIONS_DIAGNOSE = 64,   /* --all, --strict, --shape */
   OPTIONS_REFERENCE = 128, /* --coordinates, --out, --quiet */
   OPTIONS_FIELD = 256,
-  OPTIONS_SOLVE = 512
+  OPTIONS_SOLVE = 512,
+  OPTIONS_REPORT = 1024 /* --out, --shape */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
@@ -54,8 +55,8 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_check, command_compare, command_diagnose, command_list,
-    command_predict, command_reference_field, command_reference_solve, command_reproduce, command_run,
-    command_summary;
+    command_predict, command_reference_field, command_reference_solve, command_report, command_reproduce,
+    command_run, command_summary;
 
 /* The commands in the order of the help, NULL after the last. */
 const Command *command_at(size_t index);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what building and testing need and this machine lacks.
 #
-#   scripts/install-dependencies.sh [--dry-run] [build] [test] [python]      (no group named: build and test)
+#   scripts/install-dependencies.sh [--dry-run] [build] [test] [python] [browser]   (no group named: build and test)
 #
 # Debian 12, 13 and Ubuntu 22.04, 24.04: through apt-get, as root or with sudo. Nothing is fetched when nothing is
 # missing. Elsewhere: looks for the tools and headers themselves and lists those that are not there.
@@ -26,6 +26,8 @@ test  | clang              | tool clang                | second compiler of the 
 test  | CLANG_RUNTIME      | clang_runtime             | sanitizers and libFuzzer for clang
 test  | clang-format       | tool clang-format         | format check
 test  | libcmocka-dev      | module cmocka             | unit tests
+test  | gnuplot-nox        | tool gnuplot              | figures of reports, for print
+browser | chromium chromium-browser | browser             | opens reports
 python | python3           | tool python3              | other readers of our files
 python | python3-venv      | python_venv               | packages of Python, apart from the system
 '
@@ -36,6 +38,9 @@ module() { pkg-config --exists "$1" 2> /dev/null; }
 optional_module() { module "$1" || ! tool apt-get; } # never demanded where nobody can install it for the user
 clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
 python_venv() { "${RPINN_PYTHON:-python3}" -c 'import venv, ensurepip' > /dev/null 2>&1; }
+
+# On Ubuntu the package of Chromium is a snap, which needs more than apt; a browser that is there is good enough.
+browser() { tool chromium || tool chromium-browser || tool google-chrome || tool google-chrome-stable; }
 
 installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
 available() { [[ -n $(apt-cache madison "$1" 2> /dev/null) ]]; }
@@ -65,8 +70,8 @@ dry_run=false groups=()
 for argument in "$@"; do
   case $argument in
     --dry-run) dry_run=true ;;
-    build | test | python) groups+=("$argument") ;;
-    *) echo "usage: $0 [--dry-run] [build] [test] [python]" >&2 && exit 2 ;;
+    build | test | python | browser) groups+=("$argument") ;;
+    *) echo "usage: $0 [--dry-run] [build] [test] [python] [browser]" >&2 && exit 2 ;;
   esac
 done
 if [[ ${#groups[@]} == 0 ]]; then groups=(build test); fi

@@ -8,6 +8,7 @@
 #include "colour_map.h"
 #include "markup.h"
 #include "raster_image.h"
+#include "report_maps.h"
 #include "report_page.h"
 #include "rpinn/report.h"
 #include "svg_plot.h"
@@ -124,7 +125,8 @@ static RunBench make_run(Case a) {
   RpinnRunOptions run_options = {.folder = made.folder};
   bench_require(&made.bench, rpinn_run(made.bench.context, made.bench.problem, &run_options, &made.run),
                 "run");
-  bench_require(&made.bench, rpinn_report_page(made.bench.context, made.run, &made.page), "page");
+  RpinnReport report = {.context = made.bench.context, .page = &made.page, .run = made.run};
+  bench_require(&made.bench, rpinn_report_page(&report), "page");
   return made;
 }
 
@@ -236,7 +238,9 @@ static void two_coordinates_have_maps(void **state) {
   (void)state;
   RunBench made = make_run((Case){.text = plane});
   check_page(&made);
-  assert_int_equal(count_of(&made, "<image"), 8); /* mean, deviation, truth, error, each with its colours */
+  /* mean, deviation, truth, error, each with its colours; coverage has keys */
+  assert_int_equal(count_of(&made, "<image"), 9);
+  assert_int_equal(count_of(&made, "</svg>outside</span>"), 1);
   assert_int_equal(count_of(&made, "<h2>Unknowns</h2>"), 1);
   assert_int_equal(count_of(&made, "<td>2</td></tr>"), 1); /* the true c */
   close_run(&made);
@@ -285,6 +289,75 @@ static void bad_uncertainty_is_named(void **state) {
   check_page(&made);
   assert_int_equal(count_of(&made, "are trusted less than their noise says"), 1);
   assert_int_equal(count_of(&made, "its uncertainty is understated"), 1);
+  close_run(&made);
+}
+
+/* Every figure of a page is a sheet for print, under a name of its own. */
+static void figures_are_for_print(void **state) {
+  (void)state;
+  static const char *const texts[] = {line, plane};
+  for (size_t t = 0; t < 2; t++) {
+    RunBench made = make_run((Case){.text = texts[t]});
+    RpinnText page = {0};
+    RpinnFigureSet figures = {0};
+    RpinnReport report = {.context = made.bench.context, .page = &page, .run = made.run, .figures = &figures};
+    bench_require(&made.bench, rpinn_report_page(&report), "page");
+    assert_int_equal(figures.count, count_of(&made, "class=\"plot\""));
+    for (size_t i = 0; i < figures.count; i++) {
+      assert_int_equal(figures.items[i]->sheet.num_panels, 1);
+      for (size_t k = 0; k < i; k++)
+        check_true(strcmp(figures.items[i]->name, figures.items[k]->name) != 0, "%s twice",
+                   figures.items[i]->name);
+    }
+    rpinn_figure_set_free(&figures);
+    rpinn_text_free(&page);
+    close_run(&made);
+  }
+}
+
+/* What a directory holds gives the same page as the run itself, and units stand on the axes. */
+static void runs_can_be_opened_again(void **state) {
+  (void)state;
+  static const char with_units[] = LINE "units: {x: m, u: \"W/m\"}\ntruth: {u: x}\n" LINE_TERMS;
+  static const struct {
+    const char *text, *method;
+  } cases[] = {{line, "rpinn"}, {with_units, "rpinn"}, {plane, "ensemble"}, {line, "svgd"}, {line, "map"}};
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    RunBench made = make_run((Case){.text = cases[k].text, .method = cases[k].method});
+    RpinnRun *again = NULL;
+    RpinnText page = {0};
+    bench_require(&made.bench, rpinn_run_reopen(made.bench.context, made.folder, &again), "reopen");
+    RpinnReport report = {.context = made.bench.context, .page = &page, .run = again};
+    bench_require(&made.bench, rpinn_report_page(&report), "page");
+    const char *footer = strstr(made.page.bytes, "<footer>");
+    assert_non_null(footer);
+    assert_memory_equal(page.bytes, made.page.bytes, (size_t)(footer - made.page.bytes));
+    assert_int_equal(count_of(&made, ">u [W/m]</text>"), k == 1);
+    assert_int_equal(count_of(&made, ">x [m]</text>"), k == 1);
+    rpinn_run_destroy(again);
+    rpinn_text_free(&page);
+    close_run(&made);
+  }
+}
+
+/* Inside and outside of two standard deviations, and neither where the truth is not known. */
+static void coverage_is_by_two_deviations(void **state) {
+  (void)state;
+  RunBench made = make_run((Case){.text = plane});
+  const double *truth = made.run->posteriors[0]->data->predicted_truth[0];
+  size_t count = made.run->outputs.num_points;
+  double *values = calloc(count, sizeof *values);
+  assert_true(rpinn_map_values(made.run, 0, RPINN_MAP_COVERAGE, values));
+  for (size_t p = 0; p < count; p++) {
+    double error = fabs(made.run->results.mean[p] - truth[p]);
+    assert_true(values[p] == (error <= 2 * made.run->results.deviation[p] ? 1 : 0));
+  }
+  made.run->results.mean[3] = (double)NAN;
+  made.run->results.mean[4] = truth[4] + 2.01 * made.run->results.deviation[4];
+  made.run->results.mean[5] = truth[5] - 1.99 * made.run->results.deviation[5];
+  assert_true(rpinn_map_values(made.run, 0, RPINN_MAP_COVERAGE, values));
+  assert_true(isnan(values[3]) && values[4] == 0 && values[5] == 1);
+  free(values);
   close_run(&made);
 }
 
@@ -447,12 +520,19 @@ static void images_hold_their_values(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_coordinate_has_curves), cmocka_unit_test(a_page_without_truth_or_spread_says_so),
-      cmocka_unit_test(two_coordinates_have_maps), cmocka_unit_test(more_coordinates_have_tables),
-      cmocka_unit_test(failed_members_are_named),  cmocka_unit_test(bad_uncertainty_is_named),
-      cmocka_unit_test(names_are_escaped),         cmocka_unit_test(numbers_read_well),
-      cmocka_unit_test(plots_bear_any_numbers),    cmocka_unit_test(colours_are_even),
-      cmocka_unit_test(images_hold_their_values)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_coordinate_has_curves),
+                                     cmocka_unit_test(a_page_without_truth_or_spread_says_so),
+                                     cmocka_unit_test(two_coordinates_have_maps),
+                                     cmocka_unit_test(more_coordinates_have_tables),
+                                     cmocka_unit_test(failed_members_are_named),
+                                     cmocka_unit_test(bad_uncertainty_is_named),
+                                     cmocka_unit_test(figures_are_for_print),
+                                     cmocka_unit_test(runs_can_be_opened_again),
+                                     cmocka_unit_test(coverage_is_by_two_deviations),
+                                     cmocka_unit_test(names_are_escaped),
+                                     cmocka_unit_test(numbers_read_well),
+                                     cmocka_unit_test(plots_bear_any_numbers),
+                                     cmocka_unit_test(colours_are_even),
+                                     cmocka_unit_test(images_hold_their_values)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,60 @@
 #ifndef RPINN_REPORT_REPORT_PAGE_H
 #define RPINN_REPORT_REPORT_PAGE_H
 
+#include "posterior_shape.h"
+#include "report_figure.h"
 #include "run_state.h"
+
+typedef struct RpinnReport {
+  RpinnContext *context;
+  RpinnText *page;
+  RpinnFigureSet *figures; /* for print; NULL: none are wanted */
+  const RpinnRun *run;
+  const RpinnPosteriorShape *shape; /* NULL: not asked for */
+} RpinnReport;
 
 /* Draws that the results are made of. */
 static inline uint64_t rpinn_report_num_draws(const RpinnRun *run) {
   return run->results.num_draws;
 }
 
-/* The predicted quantities: curves over one coordinate, maps over two, or a sentence that says why neither.
- */
-RpinnStatus rpinn_report_predictions(RpinnContext *context, const RpinnRun *run, RpinnText *page);
+static inline const char *rpinn_report_setting(const RpinnRun *run, RpinnSetting setting) {
+  return run->problem->settings.values[setting].text;
+}
+
+/* report_style.c: everything up to <body>, and what comes after the last section. */
+void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *page);
+void rpinn_report_close_page(const RpinnReport *report);
+/* report_head.c: name, method and the facts about a run. */
+void rpinn_report_head(const RpinnReport *report);
+/* What a method does, in one sentence. */
+const char *rpinn_report_method_meaning(RpinnMethod method);
+/* report_warnings.c: what to beware of, as items of a list; nothing where there is nothing. */
+void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list);
+/* … and as a box. */
+void rpinn_report_warnings(const RpinnReport *report);
+/* report_predictions.c: curves over one coordinate, maps over two, or a sentence that says why neither. */
+RpinnStatus rpinn_report_predictions(const RpinnReport *report);
+/* report_scores.c */
+void rpinn_report_unknowns(const RpinnReport *report);
+void rpinn_report_scores(const RpinnReport *report);
+/* The cells of a score behind its name, and the note that explains the columns. */
+void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score);
+void rpinn_report_open_scores(RpinnText *page);
+void rpinn_report_score_note(RpinnText *page);
+/* report_members.c: losses, why the optimisers stopped, shares of the terms. */
+RpinnStatus rpinn_report_members(const RpinnReport *report);
 /* Traces of the losses and the histogram of those at the end. */
-RpinnStatus rpinn_report_losses(RpinnContext *context, const RpinnRun *run, RpinnText *page);
-/* Of chains: tables, histograms of R-hat, traces. Of particles: scores along the iterations. */
-RpinnStatus rpinn_report_chains(RpinnContext *context, const RpinnRun *run, RpinnText *page);
-RpinnStatus rpinn_report_particles(RpinnContext *context, const RpinnRun *run, RpinnText *page);
+RpinnStatus rpinn_report_losses(const RpinnReport *report);
+/* report_chains.c and report_particles.c: tables, histograms of R-hat, traces; scores along the iterations. */
+RpinnStatus rpinn_report_chains(const RpinnReport *report);
+RpinnStatus rpinn_report_particles(const RpinnReport *report);
+/* report_shape.c: the plane and the spectra. */
+RpinnStatus rpinn_report_shape(const RpinnReport *report);
+/* report_settings.c: settings and problem. */
+RpinnStatus rpinn_report_details(const RpinnReport *report);
+
 /* All of it. */
-RpinnStatus rpinn_report_page(RpinnContext *context, const RpinnRun *run, RpinnText *page);
+RpinnStatus rpinn_report_page(const RpinnReport *report);
 
 #endif

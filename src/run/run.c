@@ -108,6 +108,7 @@ static RpinnStatus count_seconds(RpinnContext *context, RpinnRun *run) {
   run->seconds = (before ? strtod(before, NULL) : 0) + rpinn_run_folder_seconds(&run->folder);
   free(before);
   snprintf(now_text, sizeof now_text, "%.3f", run->seconds);
+  run->seconds = strtod(now_text, NULL); /* as the next reader will see it */
   RPINN_TRY(rpinn_member_store_set_text(context, run->store, "wall_seconds", now_text));
   return rpinn_member_store_flush(context, run->store);
 }

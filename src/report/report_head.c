@@ -1,0 +1,88 @@
+/* What was run: the name of the problem, what the method does, and the facts. */
+#include <math.h>
+#include <stdio.h>
+
+#include "markup.h"
+#include "report_page.h"
+#include "report_table.h"
+
+static void open_fact(RpinnText *page, const char *name) {
+  rpinn_text_append(page, "<div><dt>%s</dt><dd>", name);
+}
+static void close_fact(RpinnText *page) {
+  rpinn_text_append(page, "</dd></div>\n");
+}
+static void write_text_fact(RpinnText *page, const char *name, const char *text) {
+  open_fact(page, name);
+  rpinn_markup_text(page, text);
+  close_fact(page);
+}
+static void write_number_fact(RpinnText *page, const char *name, double number) {
+  open_fact(page, name);
+  rpinn_markup_number(page, number, 4);
+  close_fact(page);
+}
+
+static void write_facts(const RpinnRun *run, RpinnText *page) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  char text[128];
+  rpinn_text_append(page, "<dl class=\"facts\">\n");
+  if (run->plan.has_chains) {
+    write_number_fact(page, "Chains", (double)run->plan.num_chains);
+    write_number_fact(page, "Draws of each", (double)run->plan.num_draws);
+    write_text_fact(page, "Warmup", rpinn_report_setting(run, RPINN_SETTING_WARMUP));
+    write_text_fact(page, "Metric", rpinn_report_setting(run, RPINN_SETTING_METRIC));
+  } else {
+    write_number_fact(page, run->method == RPINN_METHOD_SVGD ? "Particles" : "Members",
+                      (double)rpinn_report_num_draws(run));
+    write_text_fact(page, "Optimiser", rpinn_report_setting(run, RPINN_SETTING_OPTIMIZER));
+    write_text_fact(page, "Iterations, at most", rpinn_report_setting(run, RPINN_SETTING_ITERATIONS));
+  }
+  write_text_fact(page, "Start", rpinn_report_setting(run, RPINN_SETTING_START));
+  write_text_fact(page, "Likelihood", rpinn_report_setting(run, RPINN_SETTING_LIKELIHOOD));
+  open_fact(page, "Std of the prior");
+  if (isinf(posterior->sigmas.prior))
+    rpinn_text_append(page, "no prior");
+  else
+    rpinn_markup_number(page, posterior->sigmas.prior, 4);
+  close_fact(page);
+  write_number_fact(page, "Parameters", (double)rpinn_posterior_num_parameters(posterior));
+  write_number_fact(page, "Residual rows", (double)rpinn_posterior_num_rows(posterior));
+  write_text_fact(page, "Seed", rpinn_report_setting(run, RPINN_SETTING_SEED));
+  snprintf(text, sizeof text, "%.60s, %.40s", posterior->backend->operations->name,
+           rpinn_run_precision_name(run));
+  write_text_fact(page, "Backend", text);
+  open_fact(page, "Wall time");
+  rpinn_markup_duration(page, run->seconds);
+  close_fact(page);
+  rpinn_text_append(page, "</dl>\n");
+}
+
+const char *rpinn_report_method_meaning(RpinnMethod method) {
+  static const char *const meanings[] = {
+      [RPINN_METHOD_MAP] = "The most probable point of the posterior: one minimiser of the loss.",
+      [RPINN_METHOD_RPINN] =
+          ("Randomised PINNs: every member minimises the loss with noise of its own on data, "
+           "residuals and prior, and stands for a draw from the posterior."),
+      [RPINN_METHOD_ENSEMBLE] =
+          "A deep ensemble: every member minimises the same loss from a start of its own.",
+      [RPINN_METHOD_NUTS] =
+          "Hamiltonian Monte Carlo with the no-U-turn sampler: chains of draws from the posterior.",
+      [RPINN_METHOD_SVGD] =
+          ("Stein variational gradient descent: particles that climb the posterior and push each "
+           "other apart.")};
+  return meanings[method];
+}
+
+void rpinn_report_head(const RpinnReport *report) {
+  const RpinnRun *run = report->run;
+  RpinnText *page = report->page;
+  rpinn_text_append(page, "<header>\n<h1>");
+  rpinn_markup_text(page, run->problem->name);
+  rpinn_text_append(page, " <span>");
+  rpinn_markup_text(page, rpinn_report_setting(run, RPINN_SETTING_METHOD));
+  rpinn_text_append(page, "</span></h1>\n<p class=\"lead\">%s</p>\n",
+                    rpinn_report_method_meaning(run->method));
+  write_facts(run, page);
+  rpinn_text_append(page, "</header>\n");
+}

@@ -1,0 +1,144 @@
+/* What to beware of, in plain words. */
+#include "chain_diagnostics.h"
+#include "markup.h"
+#include "report_page.h"
+#include "report_table.h"
+
+/* Below this share of the truth inside of the 95 % intervals the page warns. */
+static const double low_coverage = 0.85;
+/* The 2.5 % quantile of fewer draws is hardly more than the least of them. */
+enum { FEW_DRAWS = 40 };
+
+static void warn_about_members(const RpinnRun *run, RpinnText *list) {
+  const RpinnRunResults *results = &run->results;
+  uint64_t good = rpinn_report_num_draws(run), unconverged = good - results->num_converged;
+  if (results->num_failed)
+    rpinn_text_append(
+        list,
+        "<li>%llu of %llu members failed: their loss was not finite in any attempt. They are left "
+        "out of everything on this page.</li>\n",
+        (unsigned long long)results->num_failed, (unsigned long long)results->num_members);
+  if (results->num_retried)
+    rpinn_text_append(
+        list, "<li>%llu member%s began again from a fresh start after a loss that was not finite.</li>\n",
+        (unsigned long long)results->num_retried, rpinn_plural(results->num_retried));
+  if (unconverged && run->method != RPINN_METHOD_SVGD)
+    rpinn_text_append(list,
+                      "<li>%llu of %llu member%s stopped before converging. The iteration budget acts as a "
+                      "regulariser: another budget gives another answer.</li>\n",
+                      (unsigned long long)unconverged, (unsigned long long)good, rpinn_plural(good));
+  if (run->out_of_time)
+    rpinn_text_append(
+        list, "<li>The time limit left %llu of %llu members undone; <code>--resume</code> makes them.</li>\n",
+        (unsigned long long)(run->num_samples - results->num_members), (unsigned long long)run->num_samples);
+}
+
+static void warn_about_chains(const RpinnRun *run, RpinnText *list) {
+  const RpinnChainResults *chains = &run->results.chains;
+  RpinnWorstConvergence outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
+  uint64_t divergences = 0;
+  for (uint64_t c = 0; c < run->plan.num_chains; c++) divergences += chains->chains[c].divergences;
+  if (outputs.num_unmixed)
+    rpinn_text_append(
+        list,
+        "<li>The chains do not agree: R-hat is above 1.01 for %zu of %zu predicted numbers, up to %.3g. "
+        "Longer chains may help; chains in modes of their own will not mix.</li>\n",
+        outputs.num_unmixed, outputs.num_scalars, outputs.max_rhat);
+  if (outputs.min_ess_bulk < 100 * (double)run->plan.num_chains)
+    rpinn_text_append(list,
+                      "<li>The draws are worth few: the least effective sample size of a predicted number is "
+                      "%.0f.</li>\n",
+                      outputs.min_ess_bulk);
+  if (divergences)
+    rpinn_text_append(list,
+                      "<li>%llu trajectories diverged: the draws miss a part of the posterior. A higher "
+                      "<code>--target-acceptance</code> makes steps smaller.</li>\n",
+                      (unsigned long long)divergences);
+  if (run->out_of_time)
+    rpinn_text_append(list,
+                      "<li>The time limit ended the chains early; <code>--resume</code> goes on.</li>\n");
+}
+
+static void warn_about_spread(const RpinnRun *run, RpinnText *list) {
+  uint64_t good = rpinn_report_num_draws(run);
+  const char *things = run->plan.has_chains               ? "draws"
+                       : run->method == RPINN_METHOD_SVGD ? "particles"
+                                                          : "members";
+  if (run->method == RPINN_METHOD_ENSEMBLE)
+    rpinn_text_append(list,
+                      "<li>The spread of an ensemble is that of its starts. It is not a posterior: the bands "
+                      "and scores of uncertainty below have no such meaning.</li>\n");
+  if (run->method == RPINN_METHOD_SVGD)
+    rpinn_text_append(
+        list, "<li>The spread of the particles is that of the moment at which they were stopped: another "
+              "number of iterations gives another spread.</li>\n");
+  if (good == 1)
+    rpinn_text_append(list,
+                      "<li>One member says nothing about uncertainty: there are no bands and no scores of "
+                      "them.</li>\n");
+  else if (good < FEW_DRAWS)
+    rpinn_text_append(list,
+                      "<li>%llu %s are few: 95&#8201;%% intervals are hardly more than the range of the "
+                      "%s.</li>\n",
+                      (unsigned long long)good, things, things);
+}
+
+static void warn_about_noise(const RpinnRun *run, RpinnText *list) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  for (size_t t = 0; t < run->problem->num_terms; t++) {
+    const RpinnTerm *term = &run->problem->terms[t];
+    if (term->is_test || !rpinn_sigma_exceeds_noise(run->problem, &posterior->sigmas, t)) continue;
+    rpinn_text_append(list, "<li>The data of <code>");
+    rpinn_markup_text(list, term->name);
+    rpinn_text_append(list,
+                      "</code> are trusted less than their noise says: the likelihood gives them a standard "
+                      "deviation of ");
+    rpinn_markup_number(list, posterior->sigmas.terms[t], 3);
+    rpinn_text_append(list, ", the stated noise is ");
+    rpinn_markup_number(list, term->noise, 3);
+    rpinn_text_append(list, ".</li>\n");
+  }
+}
+
+static void warn_about_coverage(const RpinnRun *run, RpinnText *list) {
+  size_t count = run->outputs.num_quantities + run->outputs.num_tests;
+  for (size_t k = 0; k < count; k++) {
+    const RpinnScore *score = &run->results.scores[k];
+    if (!(score->interval_coverage < low_coverage)) continue;
+    rpinn_text_append(list, "<li>The 95&#8201;%% intervals of <code>");
+    rpinn_markup_text(list, score->name);
+    rpinn_text_append(list, "</code> hold only ");
+    rpinn_markup_percent(list, score->interval_coverage);
+    rpinn_text_append(list, " of the %s: its uncertainty is understated.</li>\n",
+                      k < run->outputs.num_quantities ? "truth" : "held-out data");
+  }
+}
+
+void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list) {
+  if (run->plan.has_chains)
+    warn_about_chains(run, list);
+  else
+    warn_about_members(run, list);
+  warn_about_spread(run, list);
+  warn_about_noise(run, list);
+  warn_about_coverage(run, list);
+}
+
+void rpinn_report_warnings(const RpinnReport *report) {
+  const RpinnRun *run = report->run;
+  RpinnText *page = report->page;
+  RpinnText list = {0};
+  rpinn_report_list_warnings(run, &list);
+  if (list.length)
+    rpinn_text_append(page,
+                      "<div class=\"warnings\" role=\"note\"><strong>Before you use these results</strong>\n"
+                      "<ul>\n");
+  else
+    rpinn_text_append(page, "<p class=\"fine\">No warnings: %s.</p>\n",
+                      run->plan.has_chains ? "the chains agree in all they predict"
+                                           : "every member converged");
+  rpinn_text_append_bytes(page, list.bytes, list.length);
+  if (list.length) rpinn_text_append(page, "</ul></div>\n");
+  page->failed = page->failed || list.failed;
+  rpinn_text_free(&list);
+}

@@ -1,0 +1,139 @@
+/* From runs to report.html and the files of its figures. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_writer.h"
+#include "report_compare.h"
+#include "report_page.h"
+#include "rpinn/report.h"
+
+RpinnStatus rpinn_report_write(RpinnContext *context, const RpinnRun *run) {
+  RpinnText page = {0};
+  if (!run->results.scores)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "an interrupted run has no results to report");
+  RpinnReport report = {.context = context, .page = &page, .run = run};
+  RpinnStatus status = rpinn_report_page(&report);
+  if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "report.html", &page);
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context);
+  rpinn_text_free(&page);
+  return status;
+}
+
+/* ---- what was written ---- */
+
+typedef struct Outcome {
+  const char *folder;
+  const RpinnFigureSet *figures;
+  size_t num_drawn;
+  RpinnDrawing drawing;
+} Outcome;
+
+static const char *const pictures[] = {"svg", "pdf", "png"};
+
+static void list_for_people(const Outcome *outcome, RpinnText *text) {
+  size_t count = outcome->figures->count;
+  rpinn_text_append(text, "%s/report.html\n", outcome->folder);
+  if (count)
+    rpinn_text_append(text, "%s/figures: %zu figure%s, each as .gp%s\n", outcome->folder, count,
+                      count == 1 ? "" : "s", outcome->num_drawn == count ? ", .svg, .pdf and .png" : "");
+  if (outcome->drawing == RPINN_NO_GNUPLOT)
+    rpinn_text_append(text, "there is no gnuplot here, which draws the .gp files as .svg, .pdf and .png\n");
+  if (outcome->drawing == RPINN_DRAWING_FAILED)
+    rpinn_text_append(text, "gnuplot could not draw %zu of the .gp files\n", count - outcome->num_drawn);
+}
+
+static void list_for_programs(const Outcome *outcome, RpinnText *text) {
+  RpinnJson json = {.text = text};
+  char path[2 * RPINN_PATH_SIZE];
+  rpinn_json_open(&json, NULL, '{');
+  snprintf(path, sizeof path, "%s/report.html", outcome->folder);
+  rpinn_json_text(&json, "report", path);
+  rpinn_json_open(&json, "figures", '[');
+  for (size_t i = 0; i < outcome->figures->count; i++) {
+    const char *name = outcome->figures->items[i]->name;
+    snprintf(path, sizeof path, "%s/figures/%s.gp", outcome->folder, name);
+    rpinn_json_text(&json, NULL, path);
+    for (size_t k = 0; k < 3 && outcome->num_drawn == outcome->figures->count; k++) {
+      snprintf(path, sizeof path, "%s/figures/%s.%s", outcome->folder, name, pictures[k]);
+      rpinn_json_text(&json, NULL, path);
+    }
+  }
+  rpinn_json_close(&json, ']');
+  rpinn_json_boolean(&json, "drawn", outcome->num_drawn == outcome->figures->count);
+  rpinn_json_close(&json, '}');
+  rpinn_text_append(text, "\n");
+}
+
+static RpinnStatus save(RpinnContext *context, const RpinnText *page, const RpinnReportOptions *options,
+                        Outcome *outcome, RpinnText *text) {
+  RpinnRunFolder place = {0};
+  char figures[RPINN_PATH_SIZE];
+  if (!*outcome->folder || strlen(outcome->folder) >= sizeof place.path)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "--out needs a name of 1 to %zu characters",
+                      sizeof place.path - 1);
+  snprintf(place.path, sizeof place.path, "%s", outcome->folder);
+  snprintf(figures, sizeof figures, "%s/figures", outcome->folder);
+  RPINN_TRY(rpinn_make_folders(context, outcome->figures->count ? figures : outcome->folder));
+  RPINN_TRY(rpinn_run_folder_write(context, &place, "report.html", page));
+  RPINN_TRY(
+      rpinn_figure_set_save(context, outcome->figures, figures, &outcome->num_drawn, &outcome->drawing));
+  if (options->json)
+    list_for_programs(outcome, text);
+  else
+    list_for_people(outcome, text);
+  return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
+}
+
+/* ---- pages ---- */
+
+static RpinnStatus make_single(RpinnReport *report, const char *folder, bool with_shape) {
+  RpinnRun *run = NULL;
+  RpinnPosteriorShape *shape = NULL;
+  RpinnStatus status = rpinn_run_reopen(report->context, folder, &run);
+  if (status == RPINN_OK && with_shape)
+    status = rpinn_posterior_shape_create(report->context, folder, &shape);
+  report->run = run;
+  report->shape = shape;
+  if (status == RPINN_OK) status = rpinn_report_page(report);
+  rpinn_posterior_shape_destroy(shape);
+  rpinn_run_destroy(run);
+  return status;
+}
+
+static RpinnStatus make_comparison(RpinnReport *report, size_t num_runs, const char *const *folders) {
+  RpinnRun **runs = calloc(num_runs, sizeof *runs);
+  RpinnStatus status = runs ? RPINN_OK : rpinn_fail_memory(report->context);
+  for (size_t i = 0; i < num_runs && status == RPINN_OK; i++)
+    status = rpinn_run_reopen(report->context, folders[i], &runs[i]);
+  if (status == RPINN_OK) status = rpinn_report_comparison(report, num_runs, runs);
+  for (size_t i = 0; runs && i < num_runs; i++) rpinn_run_destroy(runs[i]);
+  free(runs);
+  return status;
+}
+
+char *rpinn_report(RpinnContext *context, size_t num_runs, const char *const *folders,
+                   const RpinnReportOptions *options) {
+  static const RpinnReportOptions usual = {0};
+  RpinnText page = {0}, text = {0};
+  RpinnFigureSet figures = {0};
+  if (!options) options = &usual;
+  if (!num_runs || (num_runs > 1 && options->shape)) {
+    rpinn_fail(context, RPINN_ERROR_INPUT, num_runs ? "--shape is for one run" : "no run to report");
+    return NULL;
+  }
+  RpinnReport report = {.context = context, .page = &page, .figures = &figures};
+  RpinnStatus status = num_runs == 1 ? make_single(&report, folders[0], options->shape)
+                                     : make_comparison(&report, num_runs, folders);
+  Outcome outcome = {.folder = options->folder ? options->folder
+                               : num_runs == 1 ? folders[0]
+                                               : "report",
+                     .figures = &figures};
+  if (status == RPINN_OK) status = save(context, &page, options, &outcome, &text);
+  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context);
+  rpinn_figure_set_free(&figures);
+  rpinn_text_free(&page);
+  if (status == RPINN_OK) return text.bytes;
+  rpinn_text_free(&text);
+  return NULL;
+}
