@@ -29,7 +29,7 @@ _rpinn() {
     previous=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    _rpinn_values "run check list summary compare predict diagnose reproduce reference bench --help --version" ""
+    _rpinn_values "run check list summary compare predict diagnose report reproduce reference bench --help --version" ""
     return
   fi
   case $command in
@@ -338,6 +338,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'report --out')
+      _rpinn_values "" "/"
+      return
+      ;;
     'reproduce --scale')
       _rpinn_values "quick medium paper" ""
       return
@@ -497,11 +501,18 @@ _rpinn() {
         _rpinn_values "" "*.csv"
       fi
       ;;
+    'report')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--out --shape --json --help" ""
+      else
+        _rpinn_values "" "/"
+      fi
+      ;;
     'reproduce')
       if [[ $current == -* ]]; then
         _rpinn_values "--scale --data-dir --out --methods --members --quiet --json --help" ""
       else
-        _rpinn_values "table1 table2 table3 table4 fig-linear fig-nonlinear fig-nuts-convergence fig-nuts-plane fig-darcy-y fig-darcy-h fig-reference" ""
+        _rpinn_values "table1 table2 table3 table4 darcy-nuts uniform-likelihood sigma-p fig-linear fig-nonlinear fig-nuts-convergence fig-nuts-plane fig-darcy-y fig-darcy-h fig-reference all" ""
       fi
       ;;
     'reference field')

@@ -451,7 +451,7 @@ static void close_key(RpinnText *page, const char *label) {
   rpinn_text_append(page, "</span>\n");
 }
 
-void rpinn_key_line(RpinnText *page, RpinnStroke stroke, const char *label) {
+static void write_line_key(RpinnText *page, RpinnStroke stroke, const char *label) {
   open_key(page);
   rpinn_text_append(page, "<path d=\"M1 7H25\"");
   append_stroke(page, stroke);
@@ -459,7 +459,7 @@ void rpinn_key_line(RpinnText *page, RpinnStroke stroke, const char *label) {
   close_key(page, label);
 }
 
-void rpinn_key_band(RpinnText *page, const char *colour, double opacity, const char *label) {
+static void write_band_key(RpinnText *page, const char *colour, double opacity, const char *label) {
   open_key(page);
   rpinn_text_append(page,
                     "<rect x=\"1\" y=\"2\" width=\"24\" height=\"10\" fill=\"%s\" fill-opacity=\"%.2f\"/>",
@@ -467,7 +467,7 @@ void rpinn_key_band(RpinnText *page, const char *colour, double opacity, const c
   close_key(page, label);
 }
 
-void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, const char *label) {
+static void write_points_key(RpinnText *page, bool with_error, RpinnPointStyle style, const char *label) {
   open_key(page);
   if (with_error)
     rpinn_text_append(page, "<path d=\"M13 0V14\" stroke=\"%s\" stroke-width=\"1.2\"/>", style.outline);
@@ -476,16 +476,16 @@ void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, c
 }
 
 void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label) {
-  rpinn_key_line(plot->page, stroke, label);
+  write_line_key(plot->page, stroke, label);
   if (plot->sheet) rpinn_sheet_key_line(plot->sheet, stroke, label);
 }
 
 void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label) {
-  rpinn_key_band(plot->page, colour, opacity, label);
+  write_band_key(plot->page, colour, opacity, label);
   if (plot->sheet) rpinn_sheet_key_band(plot->sheet, colour, opacity, label);
 }
 
 void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label) {
-  rpinn_key_points(plot->page, with_error, style, label);
+  write_points_key(plot->page, with_error, style, label);
   if (plot->sheet) rpinn_sheet_key_points(plot->sheet, style, label);
 }

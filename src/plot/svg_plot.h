@@ -106,11 +106,7 @@ void rpinn_plot_close_with_keys(const RpinnPlot *plot, RpinnColourMap map, doubl
 /* Closed, and with the colours of a map in the margin at the right. */
 void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, RpinnAxis colours);
 
-/* Keys for the legend, in HTML beside the picture: label is escaped. */
-void rpinn_key_line(RpinnText *page, RpinnStroke stroke, const char *label);
-void rpinn_key_band(RpinnText *page, const char *colour, double opacity, const char *label);
-void rpinn_key_points(RpinnText *page, bool with_error, RpinnPointStyle style, const char *label);
-/* The same for the page of a plot and its sheet. */
+/* Keys for the legend: in HTML beside the picture, where the label is escaped, and on the sheet. */
 void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label);
 void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label);
 void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label);
