@@ -249,7 +249,12 @@ static bool begin_key(RpinnSheet *sheet, const char *label, RpinnText *title) {
   rpinn_text_append(title, " title ");
   append_quoted(title, label);
   bool is_new = title->bytes && !(sheet->keys.bytes && strstr(sheet->keys.bytes, title->bytes));
-  if (is_new) rpinn_text_append(&sheet->keys, ", \\\n    keyentry ");
+  if (is_new) {
+    size_t length = strlen(label);
+    sheet->num_keys++;
+    if (length > sheet->longest_key) sheet->longest_key = length;
+    rpinn_text_append(&sheet->keys, ", \\\n    keyentry ");
+  }
   return is_new;
 }
 
@@ -290,13 +295,19 @@ void rpinn_sheet_key_points(RpinnSheet *sheet, RpinnPointStyle style, const char
   end_key(sheet, &title, is_new);
 }
 
+/* The height that the legend needs: its entries stand in columns as wide as the longest one. */
+static double key_strip(const RpinnSheet *sheet, double width) {
+  double entry = 7 * (double)sheet->longest_key + 50, columns = fmax(1, floor(width / entry));
+  return sheet->num_keys ? 12 + 18 * ceil((double)sheet->num_keys / columns) : 0;
+}
+
 /* ---- the whole ---- */
 
 void rpinn_sheet_write(const RpinnSheet *sheet, const char *name, RpinnText *script) {
   size_t columns = sheet->columns ? sheet->columns : 1, rows = (sheet->num_panels + columns - 1) / columns;
   if (!rows) rows = 1;
   if (columns > sheet->num_panels && sheet->num_panels) columns = sheet->num_panels;
-  double strip = sheet->keys.length ? 30 : 0, width = (double)columns * sheet->width,
+  double width = (double)columns * sheet->width, strip = key_strip(sheet, width),
          height = (double)rows * sheet->height + strip;
   rpinn_text_append(
       script,

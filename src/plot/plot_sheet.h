@@ -22,7 +22,8 @@ typedef struct RpinnSheet {
   RpinnText keys;       /* entries of the legend, each label once */
   RpinnText last_style; /* of the points that were drawn last: more of the same go to the same block */
   size_t num_panels, num_blocks;
-  double width, height; /* of a panel: of the largest one */
+  size_t num_keys, longest_key; /* in bytes */
+  double width, height;         /* of a panel: of the largest one */
 } RpinnSheet;
 
 /* The whole as a script that writes NAME.svg, NAME.pdf and NAME.png beside it. */

@@ -209,8 +209,8 @@ void rpinn_map_draw(const RpinnRun *run, const RpinnMapGrid *grid, size_t quanti
 
 void rpinn_map_keys(const RpinnRun *run, size_t quantity, bool with_coverage, const RpinnPlot *plot) {
   if (with_coverage) {
-    rpinn_plot_key_band(plot, RPINN_INK_SKY, 1, "truth within two standard deviations of the mean");
+    rpinn_plot_key_band(plot, RPINN_INK_SKY, 1, "truth inside");
     rpinn_plot_key_band(plot, RPINN_INK_VERMILION, 1, "outside");
   }
-  if (has_data(run, quantity)) rpinn_plot_key_points(plot, false, map_point, "where its data are");
+  if (has_data(run, quantity)) rpinn_plot_key_points(plot, false, map_point, "data");
 }

@@ -47,7 +47,7 @@ static const char style[] =
     ".keys{display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;font-size:.875rem;color:#374151;margin:.25rem 0 0}"
     ".key{display:inline-flex;align-items:center;gap:.4rem}"
     ".swatch{width:26px;height:14px;flex:none}"
-    ".scroll{overflow-x:auto}"
+    ".scroll{overflow-x:auto;margin:.75rem 0}"
     "table{border-collapse:collapse;font-size:.925rem;font-variant-numeric:tabular-nums}"
     "th,td{padding:.35rem .8rem;border-bottom:1px solid #e5e7eb;text-align:right;white-space:nowrap}"
     "th{border-bottom:2px solid #9ca3af;font-weight:600;vertical-align:bottom}"

@@ -8,6 +8,8 @@
 static const double low_coverage = 0.85;
 /* The 2.5 % quantile of fewer draws is hardly more than the least of them. */
 enum { FEW_DRAWS = 40 };
+/* The share of fewer points inside of them says little. */
+enum { FEW_POINTS = 20 };
 
 static void warn_about_members(const RpinnRun *run, RpinnText *list) {
   const RpinnRunResults *results = &run->results;
@@ -104,7 +106,7 @@ static void warn_about_coverage(const RpinnRun *run, RpinnText *list) {
   size_t count = run->outputs.num_quantities + run->outputs.num_tests;
   for (size_t k = 0; k < count; k++) {
     const RpinnScore *score = &run->results.scores[k];
-    if (!(score->interval_coverage < low_coverage)) continue;
+    if (!(score->interval_coverage < low_coverage) || score->count < FEW_POINTS) continue;
     rpinn_text_append(list, "<li>The 95&#8201;%% intervals of <code>");
     rpinn_markup_text(list, score->name);
     rpinn_text_append(list, "</code> hold only ");
