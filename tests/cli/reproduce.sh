@@ -228,8 +228,12 @@ fi
 mistake "only tables take it" reproduce all --methods rpinn
 mistake "only tables take it" reproduce sigma-p --methods rpinn
 mistake "did you mean 'darcy-nuts'?" reproduce darcy-nut
-run 0 reproduce --help
+run 0 help reproduce
 has "$out" "uniform-likelihood"
+help=$out
+run 0 reproduce --help
+if [[ $out != "$help" ]]; then complain "help reproduce is not reproduce --help"; fi
+mistake "did you mean 'reproduce'" help reprodcue
 
 # Usage
 mistake "needs NAME" reproduce
