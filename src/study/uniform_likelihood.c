@@ -3,7 +3,8 @@
  *
  * Both likelihoods on the same data, N_f = 32 and 128: rPINN's posterior, and the minimiser of the energy (MAP). One
  * data set is one draw of the noise, and rl2 of u follows from two boundary values, so the minimiser is also found for
- * fresh noise: change = mean over the noise draws of rl2(128) - rl2(32), with its standard error. The minimiser
+ * fresh noise: change = mean over the noise draws of rl2(128) - rl2(32), with its standard error. A draw has the same
+ * noise at the boundary for both numbers of points, as the published data sets have. The minimiser
  * comes from Levenberg-Marquardt, because 2000 iterations of Adam are far from it. */
 #include <assert.h>
 #include <stdio.h>
@@ -289,7 +290,8 @@ static void write_text(const Comparisons *comparisons, RpinnText *text) {
       "  set. Of %s it is that of the mean over the noise draws, and of the change that of the mean "
       "difference.\n"
       "- A claim holds, or is contradicted, beyond two standard errors; one data set of MAP has none.\n"
-      "- rl2 of u follows from the noise of two boundary values, so one data set says little about it.\n",
+      "- rl2 of u follows from the noise of two boundary values, which is the same for both N_f in every "
+      "noise draw and in\n  the published data sets.\n",
       RPINN_BOOTSTRAP_RESAMPLES, comparisons->fresh);
 }
 
