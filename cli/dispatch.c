@@ -68,6 +68,9 @@ int dispatch(int argc, char **argv) {
     print_usage(stderr);
     return EXIT_USAGE;
   }
+  bool wants_help = argc > 2 && !strcmp(argv[1], "help"); /* rpinn help COMMAND */
+  argc -= wants_help;
+  argv += wants_help;
   const char *name = argv[1];
   if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) return print_usage(stdout);
   if (!strcmp(name, "--version")) {
@@ -77,11 +80,15 @@ int dispatch(int argc, char **argv) {
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
     int num_words = match(commands[i], argc, argv);
     if (!num_words) continue;
+    if (wants_help) {
+      command_print_help(commands[i]);
+      return EXIT_DONE;
+    }
     static Options options;
     int code = options_parse(commands[i], argc - 1 - num_words, argv + 1 + num_words, &options);
     return code >= 0 ? code : commands[i]->run(&options);
   }
-  int code = explain_words(name, argc > 2 ? argv[2] : NULL);
+  int code = explain_words(name, wants_help ? "--help" : argc > 2 ? argv[2] : NULL);
   if (code >= 0) return code;
   char words[NUM_COMMANDS][32]; /* the first ones */
   const char *known[NUM_COMMANDS];

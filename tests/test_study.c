@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bootstrap.h"
+#include "prior_scale.h"
 #include "random_stream.h"
-#include "reproduce_state.h"
 
 static void test_published(void **state) {
   (void)state;
@@ -218,11 +218,111 @@ static void test_chain_order(void **state) {
   assert_true(isnan(rpinn_chains_range(0, chains, 0)));
 }
 
+/* ---- studies ---- */
+
+static void test_estimates(void **state) {
+  (void)state;
+  const double values[] = {1, (double)NAN, 2, 3, (double)INFINITY, 6};
+  RpinnEstimate mean = rpinn_estimate_mean(6, values); /* of 1, 2, 3, 6: variance 14/3 */
+  check_close(mean.value, 3, 1e-15);
+  check_close(mean.error, sqrt(14.0 / 3 / 4), 1e-15);
+  mean = rpinn_estimate_mean(1, values);
+  assert_true(mean.value == 1 && isnan(mean.error));
+  assert_true(isnan(rpinn_estimate_mean(1, values + 1).value));
+  RpinnEstimate change = rpinn_estimate_change((RpinnEstimate){5, 3}, (RpinnEstimate){4, 4});
+  check_close(change.value, -1, 1e-15);
+  check_close(change.error, 5, 1e-15);
+}
+
+/* Two standard errors decide, in the claimed direction or against it. */
+static void test_claims(void **state) {
+  (void)state;
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){2.1, 1}, 1), RPINN_CLAIM_HOLDS);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){2.1, 1}, -1), RPINN_CLAIM_CONTRADICTED);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){-2.1, 1}, 1), RPINN_CLAIM_CONTRADICTED);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){-2.1, 1}, -1), RPINN_CLAIM_HOLDS);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){-1.9, 1}, 1), RPINN_CLAIM_UNDECIDED);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){0, 0}, 1), RPINN_CLAIM_UNDECIDED);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){7, (double)NAN}, 1), RPINN_CLAIM_OPEN);
+  assert_int_equal(rpinn_claim_judge((RpinnEstimate){(double)NAN, 1}, 1), RPINN_CLAIM_OPEN);
+}
+
+static void test_printed(void **state) {
+  (void)state;
+  assert_int_equal(rpinn_printed_judge(0.0790569, "0.079"), RPINN_PRINTED_AGREES);
+  assert_int_equal(rpinn_printed_judge(2.90474, "2.905"), RPINN_PRINTED_AGREES);
+  assert_int_equal(rpinn_printed_judge(0.290474, "0.291"), RPINN_PRINTED_NEAR); /* by way of 0.2905 */
+  assert_int_equal(rpinn_printed_judge(0.289, "0.291"), RPINN_PRINTED_DIFFERS);
+  assert_int_equal(rpinn_printed_judge(1, "1"), RPINN_PRINTED_AGREES);
+  assert_int_equal(rpinn_printed_judge(3.6, "1"), RPINN_PRINTED_DIFFERS);
+}
+
+/* u prefers the second, f the third; the sum of both the third. A run whose LPP is no number is passed over. */
+static void test_epsilon_choice(void **state) {
+  (void)state;
+  enum { COUNT = 4 };
+  const double nothing = (double)NAN, lpp[COUNT][2] = {{10, -100}, {30, -90}, {20, -40}, {25, nothing}};
+  RpinnReproducedRun runs[COUNT + 1] = {0};
+  RpinnReproducedRow rows[2 * COUNT] = {0};
+  for (size_t i = 0; i < 2 * COUNT; i++) {
+    rows[i] = (RpinnReproducedRow){.run = &runs[1 + i / 2], .quantity = i % 2};
+    rows[i].ours[RPINN_FIGURE_LPP] = lpp[i / 2][i % 2];
+    rows[i].errors[RPINN_FIGURE_LPP] = 1 + (double)(i % 2);
+  }
+  RpinnReproduction reproduction = {.runs = runs, .num_runs = COUNT + 1, .rows = rows, .num_rows = 2 * COUNT};
+  RpinnEpsilonGrid grid = {.first_run = 1, .count = COUNT};
+  rpinn_epsilon_grid_choose(&reproduction, &grid);
+  assert_true(grid.best[0] == 1 && grid.best[1] == 2 && grid.best_sum == 2);
+  check_close(grid.sums[2].value, -20, 1e-15);
+  check_close(grid.sums[2].error, 3, 1e-15);
+  assert_true(isnan(grid.sums[3].value));
+  assert_int_equal(rpinn_largest_place(2, (double[]){nothing, nothing}), 2);
+  assert_int_equal(rpinn_largest_place(3, (double[]){1, 5, 5}), 1);
+}
+
+/* Every entry has a kind, a description and tables that exist; `all` is the last. */
+static void test_entries(void **state) {
+  (void)state;
+  size_t count = rpinn_num_reproduce_entries();
+  assert_null(rpinn_reproduce_name(count));
+  assert_null(rpinn_reproduce_description(count));
+  assert_string_equal(rpinn_reproduce_name(count - 1), "all");
+  for (size_t i = 0; i < count; i++) {
+    const RpinnReproduceEntry *entry = rpinn_reproduce_entry(i);
+    assert_true(entry->kind && entry->kind->plan && entry->kind->finish && entry->description[0]);
+    for (size_t k = 0; k < RPINN_MAX_ENTRY_TABLES && entry->tables[k]; k++)
+      assert_non_null(rpinn_published_text(entry->tables[k]));
+    for (size_t other = 0; other < i; other++)
+      assert_string_not_equal(entry->name, rpinn_reproduce_entry(other)->name);
+  }
+}
+
+static void test_darcy_chains(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnPublishedTable table;
+  assert_int_equal(
+      rpinn_published_parse(context, arena, "darcy_nuts", rpinn_published_text("darcy_nuts"), &table),
+      RPINN_OK);
+  const RpinnPublishedRow *row = rpinn_published_find(&table, "", "1", "chain3", "h", false);
+  assert_true(row && row->metrics[RPINN_TABLE_RL2] == 2.1 && isnan(row->metrics[RPINN_TABLE_LPP_TABLE]));
+  const RpinnPaperCase *paper = find_case("darcy_nuts", "1");
+  assert_true(paper && paper->rhat == 20);
+  assert_string_equal(scaled(paper, RPINN_PAPER_NUTS, RPINN_SCALE_MEDIUM, "max_depth"), "6");
+  assert_null(scaled(paper, RPINN_PAPER_NUTS, RPINN_SCALE_PAPER, "warmup")); /* the preset has it */
+  rpinn_arena_destroy(arena);
+  rpinn_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_published),        cmocka_unit_test(test_bootstrap),
       cmocka_unit_test(test_bootstrap_factor), cmocka_unit_test(test_too_few_draws),
       cmocka_unit_test(test_verdicts),         cmocka_unit_test(test_unjudged),
-      cmocka_unit_test(test_scales),           cmocka_unit_test(test_chain_order)};
+      cmocka_unit_test(test_scales),           cmocka_unit_test(test_chain_order),
+      cmocka_unit_test(test_estimates),        cmocka_unit_test(test_claims),
+      cmocka_unit_test(test_printed),          cmocka_unit_test(test_epsilon_choice),
+      cmocka_unit_test(test_entries),          cmocka_unit_test(test_darcy_chains)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

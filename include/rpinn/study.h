@@ -41,7 +41,7 @@ RPINN_API const char *rpinn_reproduce_description(size_t index);
 
 /* Make the runs of a table of the paper, compare their figures with the published ones and with those of an
  * independent re-run, and write NAME.md, NAME.csv and NAME.json; of a figure: NAME.md, NAME.json, CSV files of its
- * panels and NAME.gp, a script for gnuplot. Figures that differ are an outcome, not an error. An interruption
+ * panels and NAME.gp, a script for gnuplot; of "all": every entry in turn, and an index. Figures that differ are an outcome, not an error. An interruption
  * returns RPINN_OK with the runs so far saved, and no tables. */
 RPINN_API RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *options,
                                       RpinnReproduction **reproduction);

@@ -103,9 +103,11 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
 static bool is_counted(const RpinnReproduction *const *list, size_t which, size_t run) {
   const char *name = list[which]->runs[run].name;
   for (size_t i = 0; i <= which; i++)
-    for (size_t r = 0; r < (i < which ? list[i]->num_runs : run); r++)
-      if (!list[i]->runs[r].reason && !list[i]->runs[r].only_loaded && !strcmp(list[i]->runs[r].name, name))
-        return true;
+    for (size_t r = 0; r < (i < which ? list[i]->num_runs : run); r++) {
+      const RpinnReproducedRun *other = &list[i]->runs[r];
+      bool is_made = !other->reason && !other->only_loaded && !list[i]->entry->kind->needs_no_run;
+      if (is_made && !strcmp(other->name, name)) return true;
+    }
   return false;
 }
 

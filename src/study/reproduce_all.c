@@ -57,11 +57,14 @@ static void write_text(const RpinnReproduction *reproduction, RpinnText *text) {
     append_files(part, text);
     rpinn_text_append(text, " |\n");
   }
-  rpinn_text_append(
-      text,
-      "\nIn all tables together %zu figures agree with the re-run, %zu differ, %zu are reported only.\n",
-      count_all(reproduction, RPINN_VERDICT_AGREES), count_all(reproduction, RPINN_VERDICT_DIFFERS),
-      count_all(reproduction, RPINN_VERDICT_REPORTED));
+  if (reproduction->scale == RPINN_SCALE_QUICK || !reproduction->has_data)
+    rpinn_text_append(text, "\nTables are not judged at the scale quick, nor with synthetic data.\n");
+  else
+    rpinn_text_append(
+        text,
+        "\nIn all tables together %zu figures agree with the re-run, %zu differ, %zu are reported only.\n",
+        count_all(reproduction, RPINN_VERDICT_AGREES), count_all(reproduction, RPINN_VERDICT_DIFFERS),
+        count_all(reproduction, RPINN_VERDICT_REPORTED));
 }
 
 static void write_csv(const RpinnReproduction *reproduction, RpinnText *csv) {

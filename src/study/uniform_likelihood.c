@@ -3,9 +3,10 @@
  *
  * Both likelihoods on the same data, N_f = 32 and 128: rPINN's posterior, and the minimiser of the energy (MAP). One
  * data set is one draw of the noise, and rl2 of u follows from two boundary values, so the minimiser is also found for
- * fresh noise: change = mean over the noise draws of rl2(128) - rl2(32), with its standard error. The minimiser
+ * fresh noise: change = mean over the noise draws of rl2(128) - rl2(32), with its standard error. A draw has the same
+ * noise at the boundary for both numbers of points, as the published data sets have. The minimiser
  * comes from Levenberg-Marquardt, because 2000 iterations of Adam are far from it. */
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +21,14 @@ static const char few_points[] = "32", many_points[] = "128";
 /* Runs of a case, one for each likelihood in every slot; fresh noise from FIRST_NOISE on. */
 enum { POSTERIOR, MINIMISER, FIRST_NOISE };
 
+enum { MOST_NOISES = 100 };
+
 /* What each scale leaves. */
 static const struct {
   size_t num_noises;
   const char *members; /* of the uniform likelihood; NULL: as in Table 1, whose runs the other one shares */
   const char *iterations;
-} scales[RPINN_NUM_PAPER_SCALES] = {{3, NULL, "30"}, {20, "400", "300"}, {100, NULL, "300"}};
+} scales[RPINN_NUM_PAPER_SCALES] = {{3, NULL, "30"}, {20, "400", "300"}, {MOST_NOISES, NULL, "300"}};
 
 static size_t block_size(const RpinnReproduction *reproduction) {
   return NUM_LIKELIHOODS * (FIRST_NOISE + scales[reproduction->scale].num_noises);
@@ -98,11 +101,14 @@ typedef struct Comparison {
   RpinnClaimVerdict verdict;
 } Comparison;
 
+/* Two noises, two likelihoods, two quantities, and of each five figures of rPINN and two of MAP. */
+enum { MOST_COMPARISONS = 2 * NUM_LIKELIHOODS * RPINN_PAPER_QUANTITIES * (5 + 2) };
+
 typedef struct Comparisons {
   const RpinnReproduction *reproduction;
   char fresh[64]; /* "MAP, 20 noises" */
   size_t count;
-  Comparison list[128];
+  Comparison list[MOST_COMPARISONS];
 } Comparisons;
 
 /* Under the uniform likelihood errors rise and LPP falls; under the paper's it is the other way round. */
@@ -119,18 +125,17 @@ static void add_comparison(Comparisons *comparisons, Comparison comparison) {
   comparison.verdict = comparison.claimed && is_judged
                            ? rpinn_claim_judge(comparison.change, comparison.claimed)
                            : RPINN_CLAIM_OPEN;
-  if (comparisons->count < sizeof comparisons->list / sizeof comparisons->list[0])
-    comparisons->list[comparisons->count++] = comparison;
+  assert(comparisons->count < MOST_COMPARISONS);
+  comparisons->list[comparisons->count++] = comparison;
 }
 
 /* Over the noise draws, pair by pair. */
 static void compare_fresh(Comparisons *comparisons, Comparison comparison, size_t blocks[2],
                           size_t quantity) {
-  enum { MOST = 128 };
   const RpinnReproduction *reproduction = comparisons->reproduction;
   size_t count = scales[reproduction->scale].num_noises;
-  double few[MOST], many[MOST], change[MOST];
-  for (size_t k = 0; k < count && k < MOST; k++) {
+  double few[MOST_NOISES], many[MOST_NOISES], change[MOST_NOISES];
+  for (size_t k = 0; k < count; k++) {
     const RpinnReproducedRun *runs[] = {
         find_run(reproduction, blocks[0], FIRST_NOISE + k, comparison.likelihood),
         find_run(reproduction, blocks[1], FIRST_NOISE + k, comparison.likelihood)};
@@ -285,7 +290,8 @@ static void write_text(const Comparisons *comparisons, RpinnText *text) {
       "  set. Of %s it is that of the mean over the noise draws, and of the change that of the mean "
       "difference.\n"
       "- A claim holds, or is contradicted, beyond two standard errors; one data set of MAP has none.\n"
-      "- rl2 of u follows from the noise of two boundary values, so one data set says little about it.\n",
+      "- rl2 of u follows from the noise of two boundary values, which is the same for both N_f in every "
+      "noise draw and in\n  the published data sets.\n",
       RPINN_BOOTSTRAP_RESAMPLES, comparisons->fresh);
 }
 
@@ -330,6 +336,17 @@ static void write_json(const Comparisons *comparisons, RpinnText *text) {
                         (double)count_verdicts(comparisons, likelihood, (RpinnClaimVerdict)v));
     rpinn_json_close(&json, '}');
   }
+  rpinn_json_open(&json, "settings", '[');
+  for (size_t i = 0; i < 2 * NUM_LIKELIHOODS; i++) {
+    const RpinnReproducedRun *run = find_run(reproduction, 0, i / NUM_LIKELIHOODS, i % NUM_LIKELIHOODS);
+    rpinn_json_open(&json, NULL, '{');
+    rpinn_json_text(&json, "method", rpinn_paper_methods[run->method]);
+    rpinn_json_text(&json, "likelihood", likelihoods[i % NUM_LIKELIHOODS]);
+    rpinn_json_text(&json, "settings", run->settings);
+    rpinn_json_text(&json, "departures", run->departures);
+    rpinn_json_close(&json, '}');
+  }
+  rpinn_json_close(&json, ']');
   rpinn_json_open(&json, "comparisons", '[');
   for (size_t i = 0; i < comparisons->count; i++) {
     const Comparison *comparison = &comparisons->list[i];

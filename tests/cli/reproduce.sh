@@ -164,6 +164,77 @@ if (($(wc -l < five/fig-reference_measured.csv) != 1 + 40)); then complain "the 
 if [[ -d five/darcy_sigma1_rpinn ]]; then complain "the reference needs no run"; fi
 mistake "only tables take it" reproduce fig-darcy-y --methods ensemble
 
+# NUTS on Darcy flow: R-hat in both forms
+run 0 reproduce darcy-nuts --data-dir $data --out four --quiet
+has "$out" "in the paper's form"
+has "$out" "the largest R-hat exceeds 20"
+if $has_python; then
+  python3 -c 'import json
+table = json.load(open("four/darcy-nuts.json"))["chain_tables"][0]
+chains = json.load(open("four/" + table["run"] + "/summary.json"))["chains"]
+worst = dict(chains["quantities"], parameters=chains["parameters"])
+assert table["published_rhat_exceeds"] == 20 and len(table["ours"]) == len(table["published"]) == 4, table
+assert [c["h"]["rl2"] for c in table["published"]] == [0.058, 1.6, 1.3, 2.1], table
+for name in "parameters", "y", "h":
+    ours = table["max_rhat"][name]
+    assert ours["usual"] == worst[name]["max_rhat"] > 1 and ours["paper_form"] == worst[name]["max_rhat_paper"] > 1, ours' ||
+    complain "R-hat of darcy-nuts"
+fi
+
+# Everything: interrupted, gone on with, and then nothing is left to be made
+status=0
+timeout --preserve-status -s INT 2 "$RPINN_PROGRAM" reproduce all --members 3 --out six --quiet > /dev/null 2> "$work/err" || status=$?
+if ((status != 130)) || [[ $(< "$work/err") != *"the same command goes on"* ]]; then complain "interrupted: $status, $(< "$work/err")"; fi
+run 0 reproduce all --members 3 --out six --quiet
+has "$out" "[uniform-likelihood](uniform-likelihood.md)"
+has "$out" "[csv](table1.csv), [json](table1.json)"
+if (($(wc -l < six/all.csv) != $(grep -c '](.*\.md)' six/all.md) + 1)); then complain "all.csv: $(< six/all.csv)"; fi
+before=$(cksum six/*_*/* six/uniform-likelihood/*/*)
+run 0 reproduce uniform-likelihood --members 3 --out six
+if [[ -n $err ]]; then complain "all had not made these runs: $err"; fi
+has "$out" "| uniform    | MAP, 3 noises"
+has "$out" "say nothing"
+run 0 reproduce sigma-p --members 3 --out six
+if [[ -n $err ]]; then complain "all had not made these runs: $err"; fi
+has "$out" "40 of 42 agree to the printed digits, 2 are one unit of the last digit off"
+if [[ $(cksum six/*_*/* six/uniform-likelihood/*/*) != "$before" ]]; then complain "runs have changed"; fi
+if (($(grep -c differs six/sigma-p_sigmas.csv) != 0)); then complain "sigmas: $(< six/sigma-p_sigmas.csv)"; fi
+if $has_python; then
+  python3 -c 'import json, math
+page = json.load(open("six/uniform-likelihood.json"))
+def rl2(name, quantity): return json.load(open("six/" + name + "/summary.json"))["quantities"][quantity]["rl2"]
+for c in page["comparisons"]:
+    tail = "_uniform" if c["likelihood"] == "uniform" else ""
+    if c["of"] == "MAP, 3 noises": # pair by pair
+        runs = [["uniform-likelihood/poisson-linear_Nf%d_sigma%s_map%s_noise%d" % (n, c["sigma"], tail, k) for k in (1, 2, 3)] for n in (32, 128)]
+        few, many = ([rl2(run, c["quantity"]) for run in side] for side in runs)
+        change = [b - a for a, b in zip(few, many)]
+        mean = sum(change) / 3
+        error = math.sqrt(sum((x - mean) ** 2 for x in change) / 2 / 3)
+        assert math.isclose(c["change"]["value"], mean, rel_tol=1e-9, abs_tol=1e-12) and math.isclose(c["change"]["standard_error"], error, rel_tol=1e-9), c
+        assert math.isclose(c["Nf32"]["value"], sum(few) / 3, rel_tol=1e-12), c
+    elif c["figure"] == "rl2":
+        name = "map" if c["of"].startswith("MAP") else "rpinn"
+        assert c["Nf128"]["value"] == rl2("poisson-linear_Nf128_sigma%s_%s%s" % (c["sigma"], name, tail), c["quantity"]), c
+for case in json.load(open("six/sigma-p.json"))["cases"]:
+    for run in case["runs"]:
+        summary = json.load(open("six/" + run["run"] + "/summary.json"))
+        factor, first = 1 + run["epsilon"] / float(case["sigma"]), case["runs"][0]["sigmas"]
+        assert all(math.isclose(v, factor * first[k], rel_tol=1e-12) for k, v in run["sigmas"].items()), run
+        assert summary["sigmas"]["prior"] == run["sigmas"]["prior"] and run["u"]["lpp"]["value"] == summary["quantities"]["u"]["lpp"], run
+    best = max(case["runs"], key=lambda run: run["u"]["lpp"]["value"] + run["f"]["lpp"]["value"])
+    assert case["epsilon_of_largest_lpp"]["sum"] == best["epsilon"], case' || complain "JSON of the studies"
+fi
+mistake "only tables take it" reproduce all --methods rpinn
+mistake "only tables take it" reproduce sigma-p --methods rpinn
+mistake "did you mean 'darcy-nuts'?" reproduce darcy-nut
+run 0 help reproduce
+has "$out" "uniform-likelihood"
+help=$out
+run 0 reproduce --help
+if [[ $out != "$help" ]]; then complain "help reproduce is not reproduce --help"; fi
+mistake "did you mean 'reproduce'" help reprodcue
+
 # Usage
 mistake "needs NAME" reproduce
 mistake "did you mean 'table1'?" reproduce tabel1
