@@ -24,10 +24,12 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 	@echo "make check: everything passed"
 
-check-all: check ## the same and whatever needs heavy packages: our files in ArviZ, xarray and VTK, reports in Chromium
+check-all: check ## the same, the whole paper at the scale quick, our files in ArviZ, xarray and VTK, reports in Chromium
 	@scripts/install-dependencies.sh python browser
-	@scripts/python-tests.sh build-gcc
+	@tests/paper/quick.sh build-gcc
 	@tests/browser/run.sh build-gcc
+	@scripts/python-tests.sh build-gcc
+	@echo "make check-all: everything passed"
 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target
