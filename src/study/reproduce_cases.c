@@ -70,7 +70,7 @@ static const ScaleLine scale_lines[] = {
     {MEDIUM, MEMBERS, "table4", NULL, NULL, "samples", "4"},
     {MEDIUM, MEMBERS, "table4", NULL, "0.1", "samples", "16"},
     {MEDIUM, 1 << RPINN_PAPER_ENSEMBLE, "table4", NULL, NULL, "samples", "2"},
-    {MEDIUM, 1 << RPINN_PAPER_ENSEMBLE, "table4", NULL, "0.1", "samples", "8"},
+    {MEDIUM, 1 << RPINN_PAPER_ENSEMBLE, "table4", NULL, "0.1", "samples", "4"},
     {MEDIUM, CHAINS, NULL, NULL, NULL, "warmup", "4000"},
     {MEDIUM, CHAINS, NULL, NULL, NULL, "samples", "1000"},
     {MEDIUM, CHAINS, "table1", "128", NULL, "warmup", "2000"},
