@@ -122,6 +122,8 @@ static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproducti
     for (size_t r = 0; r < list[i]->num_runs && !list[i]->entry->kind->needs_no_run; r++) {
       double seconds = 0;
       if (list[i]->runs[r].reason || is_counted((const RpinnReproduction *const *)list, i, r)) continue;
+      reproduction->interrupted = options->interrupted && options->interrupted(options->user);
+      if (reproduction->interrupted) return RPINN_OK;
       RPINN_TRY(rpinn_reproduction_estimate_run(context, list[i], &list[i]->runs[r], &seconds));
       total += seconds;
       count += seconds > 0;
@@ -203,7 +205,7 @@ RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *
   RpinnStatus status = rpinn_reproduction_begin(context, options, result);
   if (status == RPINN_OK) status = rpinn_make_folders(context, options->folder);
   if (status == RPINN_OK) status = estimate(context, *result);
-  if (status == RPINN_OK) status = rpinn_reproduction_make(context, *result);
+  if (status == RPINN_OK && !(*result)->interrupted) status = rpinn_reproduction_make(context, *result);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   if (*result) (*result)->options = NULL;
   if (status == RPINN_OK) return RPINN_OK;

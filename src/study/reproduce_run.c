@@ -218,10 +218,10 @@ RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduc
   RpinnStatus status = begin(&run);
   if (status == RPINN_OK) status = look_at_folder(&run, &has_members, &is_finished);
   if (status == RPINN_OK && !is_finished) {
-    const RpinnReproducedRun *like = made->costs_like ? made->costs_like : made;
+    RpinnReproducedRun *like = made->costs_like ? made->costs_like : made;
     *seconds = like->trial_seconds;
     if (!(*seconds > 0)) status = rpinn_run_estimate(context, run.problem, seconds);
-    made->trial_seconds = *seconds;
+    made->trial_seconds = like->trial_seconds = *seconds; /* like may be finished and have had no trial */
   }
   return end(&run, status);
 }

@@ -24,15 +24,15 @@ typedef struct RpinnReproducedRun {
   RpinnOverride overrides[RPINN_MAX_RUN_OVERRIDES];
   double epsilon;
   bool is_synthetic;
-  bool only_loaded;                            /* nothing is run: its problem tells enough */
-  const struct RpinnReproducedRun *costs_like; /* a run that takes as long; NULL: this one is tried itself */
-  double trial_seconds;                        /* of a whole run, about; 0: not known */
-  const char *reason;                          /* why it is not made; NULL: it is */
-  const char *settings;                        /* in words */
-  const char *departures;                      /* from the preset `paper`, in words; "": none */
-  double members;                              /* draws of all chains together */
-  double chains, warmup;                       /* NaN without chains */
-  double iterations;                           /* NaN with chains */
+  bool only_loaded;                      /* nothing is run: its problem tells enough */
+  struct RpinnReproducedRun *costs_like; /* a run that takes as long; NULL: this one is tried itself */
+  double trial_seconds;                  /* of a whole run, about; 0: not known */
+  const char *reason;                    /* why it is not made; NULL: it is */
+  const char *settings;                  /* in words */
+  const char *departures;                /* from the preset `paper`, in words; "": none */
+  double members;                        /* draws of all chains together */
+  double chains, warmup;                 /* NaN without chains */
+  double iterations;                     /* NaN with chains */
   double seconds;
 } RpinnReproducedRun;
 
