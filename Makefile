@@ -40,11 +40,14 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 
 docs: ## write what is made from the sources: settings page, manual page, completions
 	@scripts/build.sh build -DRPINN_TESTS=ON
-	build/tests/docs/settings_page > docs/settings.md
 	@mkdir -p man completion
-	build/tests/docs/manual_page > man/rpinn.1
-	build/tests/docs/completion bash > completion/rpinn.bash
-	build/tests/docs/completion zsh > completion/_rpinn
+	$(call generate,settings_page,docs/settings.md)
+	$(call generate,manual_page,man/rpinn.1)
+	$(call generate,completion bash,completion/rpinn.bash)
+	$(call generate,completion zsh,completion/_rpinn)
+
+# A generator that fails leaves the old file.
+generate = build/tests/docs/$(1) > $(2).part && mv $(2).part $(2)
 
 bench: ## measure speed against bare matrix products, see bench/README.md
 	@scripts/build.sh build
