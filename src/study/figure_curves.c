@@ -105,11 +105,7 @@ static RpinnStatus keep_run(RpinnMadeRun *made, const RpinnRun *run) {
 }
 
 static RpinnStatus take(RpinnMadeRun *made) {
-  RpinnRun *run;
-  RPINN_TRY(rpinn_made_run_reopen(made, &run));
-  RpinnStatus status = keep_run(made, run);
-  rpinn_run_destroy(run);
-  return status;
+  return rpinn_made_run_show(made, keep_run);
 }
 
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {

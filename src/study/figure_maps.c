@@ -134,14 +134,15 @@ static RpinnStatus keep_maps(RpinnMadeRun *made, const RpinnRun *run, double *sc
   return keep_measured(made, posterior);
 }
 
-static RpinnStatus take_maps(RpinnMadeRun *made) {
-  RpinnRun *run;
-  RPINN_TRY(rpinn_made_run_reopen(made, &run));
+static RpinnStatus keep_run(RpinnMadeRun *made, const RpinnRun *run) {
   double *scratch = calloc(2 * run->outputs.num_points + 1, sizeof *scratch);
   RpinnStatus status = scratch ? keep_maps(made, run, scratch) : rpinn_fail_memory(made->context);
   free(scratch);
-  rpinn_run_destroy(run);
   return status;
+}
+
+static RpinnStatus take_maps(RpinnMadeRun *made) {
+  return rpinn_made_run_show(made, keep_run);
 }
 
 /* NAME.csv: x1,x2,y,h. */

@@ -67,6 +67,16 @@ static void write_text(const RpinnReproduction *reproduction, RpinnText *text) {
         count_all(reproduction, RPINN_VERDICT_REPORTED));
 }
 
+/* The pages of the figures but for their titles, so that one page shows the whole paper. */
+static void write_figures(const RpinnReproduction *reproduction, RpinnText *text) {
+  for (size_t i = 0; i < reproduction->num_parts; i++) {
+    const RpinnReproduction *part = reproduction->parts[i];
+    const char *body =
+        part->entry->kind->is_figure && part->text.bytes ? strstr(part->text.bytes, "\n\n") : NULL;
+    if (body) rpinn_text_append(text, "\n## %s%s", part->entry->name, body);
+  }
+}
+
 static void write_csv(const RpinnReproduction *reproduction, RpinnText *csv) {
   rpinn_text_append(csv, "name,agree,differ,reported_only,outcome\n");
   for (size_t i = 0; i < reproduction->num_parts; i++) {
@@ -116,6 +126,7 @@ static void write_json(const RpinnReproduction *reproduction, RpinnText *text) {
 static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction) {
   (void)context;
   write_text(reproduction, &reproduction->text);
+  write_figures(reproduction, &reproduction->text);
   write_csv(reproduction, &reproduction->csv);
   write_json(reproduction, &reproduction->json);
   return RPINN_OK;

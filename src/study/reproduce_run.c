@@ -231,7 +231,12 @@ void rpinn_made_run_release(RpinnMadeRun *made) {
   made->store = NULL;
 }
 
-RpinnStatus rpinn_made_run_reopen(RpinnMadeRun *made, RpinnRun **run) {
+RpinnStatus rpinn_made_run_show(RpinnMadeRun *made,
+                                RpinnStatus (*keep)(RpinnMadeRun *made, const RpinnRun *run)) {
+  RpinnRun *run;
   rpinn_made_run_release(made);
-  return rpinn_run_reopen(made->context, made->folder, run);
+  RPINN_TRY(rpinn_run_reopen(made->context, made->folder, &run));
+  RpinnStatus status = keep(made, run);
+  rpinn_run_destroy(run);
+  return status;
 }

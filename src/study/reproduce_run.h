@@ -24,9 +24,10 @@ struct RpinnMadeRun {
   size_t num_draws;
 };
 
-/* The finished run with its results, and its store closed before: nobody opens a store twice. The caller destroys it. */
-RpinnStatus rpinn_made_run_reopen(RpinnMadeRun *made, RpinnRun **run);
-/* Only the latter. */
+/* Close its store: nobody opens one twice. */
 void rpinn_made_run_release(RpinnMadeRun *made);
+/* Show the finished run with its results to somebody who keeps what it needs of it. */
+RpinnStatus rpinn_made_run_show(RpinnMadeRun *made,
+                                RpinnStatus (*keep)(RpinnMadeRun *made, const RpinnRun *run));
 
 #endif
