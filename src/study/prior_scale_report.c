@@ -101,13 +101,17 @@ static void append_choice(const RpinnEpsilonGrid *grid, RpinnText *text) {
                 gain = rpinn_estimate_change(first, best);
   rpinn_text_append(text, "\nLPP of %s and %s together is largest ", paper->quantities[0],
                     paper->quantities[1]);
-  if (grid->best_sum == 0)
+  if (grid->best_sum == 0) {
     rpinn_text_append(text, "without epsilon.");
-  else
-    rpinn_text_append(text,
-                      "with epsilon = %g sigma: %.0f, which is %.0f (%.2g) more than without epsilon%s.",
-                      grid->multiples[grid->best_sum], best.value, gain.value, gain.error,
-                      rpinn_claim_judge(gain, 1) == RPINN_CLAIM_HOLDS ? "" : ", within the errors");
+  } else {
+    rpinn_text_append(text, "with epsilon = %g sigma: %.0f, which is %.0f ", grid->multiples[grid->best_sum],
+                      best.value, gain.value);
+    if (!isnan(gain.error)) rpinn_text_append(text, "(%.2g) ", gain.error);
+    rpinn_text_append(text, "more than without epsilon%s.",
+                      isnan(gain.error)                                 ? ", with an error that is not known"
+                      : rpinn_claim_judge(gain, 1) == RPINN_CLAIM_HOLDS ? ""
+                                                                        : ", within the errors");
+  }
   for (size_t q = 0; q < RPINN_PAPER_QUANTITIES; q++)
     if (grid->best[q] < grid->count)
       rpinn_text_append(text, " Of %s: epsilon = %g sigma.", paper->quantities[q],
