@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-long fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
+.PHONY: help demo check check-all check-more check-long fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -24,12 +24,14 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 	@echo "make check: everything passed"
 
-check-all: check ## the same, the whole paper at the scale quick, our files in ArviZ, xarray and VTK, reports in Chromium
+check-all: check check-more ## make check and make check-more
+
+check-more: ## after make check: the whole paper at the scale quick, reports in Chromium, our files in ArviZ, xarray and VTK
 	@scripts/install-dependencies.sh python browser
 	@tests/paper/quick.sh build-gcc
 	@tests/browser/run.sh build-gcc
 	@scripts/python-tests.sh build-gcc
-	@echo "make check-all: everything passed"
+	@echo "make check-more: everything passed"
 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target
