@@ -1,98 +1,24 @@
 /* The shape of the posterior: the log density on the plane through three draws, and the curvature at the end of each
- * chain. Log densities of networks fall by thousands within a step, so that the plane shows the drop from its highest
- * point, z = log10(1 + max - log p), with contours where the drop is 1, 10, 100, … */
+ * chain. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "drop_map.h"
 #include "report_page.h"
 
-static const RpinnStroke contour_stroke = {"#ffffff", 1, 0.9, NULL};
 static const RpinnPointStyle corner_style = {RPINN_MARKER_DIAMOND, 4, "#ffffff", RPINN_INK_BLACK};
 
 /* ---- the plane ---- */
 
-/* Where the segment between two corners of a cell crosses the level, as a share of it; false: nowhere. */
-static bool crossing(double from, double to, double level, double *share) {
-  if (!isfinite(from) || !isfinite(to) || (from < level) == (to < level)) return false;
-  *share = (level - from) / (to - from);
-  return true;
-}
-
-/* Marching squares: in every cell the crossings of its sides are joined in pairs. segments hold up to 6 points for each
- * cell, with a gap behind each pair; returns how many points there are. */
-static size_t find_contour(const RpinnPlaneGrid *grid, const double *z, double level, double *x, double *y) {
-  static const size_t corners[5][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}};
-  size_t count = 0;
-  for (size_t j = 0; j + 1 < grid->num_y; j++)
-    for (size_t i = 0; i + 1 < grid->num_x; i++) {
-      size_t found = 0;
-      for (size_t side = 0; side < 4; side++) {
-        const size_t *a = corners[side], *b = corners[side + 1];
-        double share, from = z[(j + a[1]) * grid->num_x + i + a[0]],
-                      to = z[(j + b[1]) * grid->num_x + i + b[0]];
-        if (!crossing(from, to, level, &share)) continue;
-        double xa = rpinn_plane_grid_x(grid, i + a[0]), xb = rpinn_plane_grid_x(grid, i + b[0]);
-        double ya = rpinn_plane_grid_y(grid, j + a[1]), yb = rpinn_plane_grid_y(grid, j + b[1]);
-        x[count] = xa + share * (xb - xa);
-        y[count++] = ya + share * (yb - ya);
-        if (++found % 2 == 0) x[count] = y[count] = (double)NAN, count++;
-      }
-      if (found % 2) count--; /* a neighbour is not finite */
-    }
-  return count;
-}
-
-/* drops [num_y][num_x], the first row at the top for the image, from the log density. */
-static double find_drops(const RpinnPosteriorShape *shape, double *drops) {
-  size_t count = shape->grid.num_x * shape->grid.num_y;
-  double highest = -(double)INFINITY, largest = 0;
-  for (size_t k = 0; k < count; k++) highest = fmax(highest, shape->plane[k]);
-  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++) highest = fmax(highest, shape->corners[k].log_density);
-  for (size_t k = 0; k < count; k++) {
-    drops[k] = log10(1 + highest - shape->plane[k]);
-    if (isfinite(drops[k])) largest = fmax(largest, drops[k]);
-  }
-  return largest;
-}
-
-static void draw_plane(const RpinnPosteriorShape *shape, const double *drops, double largest, double *work,
-                       const RpinnPlot *plot) {
-  const RpinnPlaneGrid *grid = &shape->grid;
-  size_t columns = grid->num_x, rows = grid->num_y, most = 6 * columns * rows;
-  double half_x = 0.5 * (grid->x_high - grid->x_low) / (double)(columns - 1),
-         half_y = 0.5 * (grid->y_high - grid->y_low) / (double)(rows - 1);
-  double *raster = work, *x = work + columns * rows, *y = x + most;
-  RpinnAxis colours = {.label = "", .low = -largest, .high = 0};
-  for (size_t row = 0; row < rows; row++) /* high densities are light */
-    for (size_t column = 0; column < columns; column++)
-      raster[row * columns + column] = -drops[(rows - 1 - row) * columns + column];
-  RpinnPlotImage image = {.x_low = grid->x_low - half_x,
-                          .x_high = grid->x_high + half_x,
-                          .y_low = grid->y_low - half_y,
-                          .y_high = grid->y_high + half_y,
-                          .map = RPINN_COLOURS_VALUE,
-                          .columns = columns,
-                          .rows = rows,
-                          .values = raster,
-                          .low = colours.low,
-                          .high = colours.high};
-  rpinn_plot_open(plot, "Log density on a plane through three draws");
-  rpinn_plot_image(plot, &image);
-  for (double drop = 1; log10(1 + drop) < largest; drop *= 10)
-    rpinn_plot_line(plot, find_contour(grid, drops, log10(1 + drop), x, y), x, y, contour_stroke);
-  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
-    rpinn_plot_points(plot, 1, &shape->corners[k].x, &shape->corners[k].y, 0, corner_style);
-  rpinn_plot_close_with_colours(plot, RPINN_COLOURS_VALUE, colours);
-}
-
 static RpinnStatus write_plane(const RpinnReport *report) {
   const RpinnPosteriorShape *shape = report->shape;
   const RpinnPlaneGrid *grid = &shape->grid;
-  size_t count = grid->num_x * grid->num_y;
-  double *drops = calloc((2 + 12) * count, sizeof *drops);
-  if (!drops) return rpinn_fail_memory(report->context);
-  double largest = fmax(find_drops(shape, drops), 1e-3);
+  RpinnDropMap map = {grid->num_x, grid->num_y,  grid->x_low,  grid->x_high,
+                      grid->y_low, grid->y_high, shape->plane, -(double)INFINITY};
+  RpinnAxis colours;
+  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
+    map.highest = fmax(map.highest, shape->corners[k].log_density);
   static const char caption[] = "Log density on the plane through three draws";
   RpinnPlot plot = {.page = report->page,
                     .sheet = rpinn_figure_sheet(report->figures, "posterior-plane", 1),
@@ -102,13 +28,16 @@ static RpinnStatus write_plane(const RpinnReport *report) {
                     .y = {.label = "distance in parameters", .low = grid->y_low, .high = grid->y_high},
                     .without_grid = true};
   rpinn_figure_open(report->page, caption);
-  draw_plane(shape, drops, largest, drops + count, &plot);
+  rpinn_plot_open(&plot, "Log density on a plane through three draws");
+  if (rpinn_plot_drop_map(&plot, &map, &colours) != RPINN_OK) return rpinn_fail_memory(report->context);
+  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
+    rpinn_plot_points(&plot, 1, &shape->corners[k].x, &shape->corners[k].y, 0, corner_style);
+  rpinn_plot_close_with_colours(&plot, RPINN_COLOURS_VALUE, colours);
   rpinn_text_append(report->page, "<p class=\"keys\">\n");
   rpinn_plot_key_points(&plot, false, corner_style,
                         report->run->plan.has_chains ? "the draws" : "the members");
   rpinn_text_append(report->page, "</p>\n");
   rpinn_figure_close(report->page);
-  free(drops);
   return RPINN_OK;
 }
 

@@ -53,7 +53,8 @@ static const Caption captions[] = {
     {"fig-nuts-plane",
      "Figure 8",
      {{"(a)", "log density on the plane through the last draws of chains 1, 3 and 6, which differ in u",
-       "chains with the smallest, the middle and the largest error of u: chains have no order"},
+       "chains with the smallest, the middle and the largest error of u; colours are log10 of 1 + the drop "
+       "from the highest point"},
       {"(b)", "… through the first, middle and last draw of one chain", "of chain 1"},
       {"(c)", "eigenvalues of the Hessian of the log density at the end of each chain",
        "of the energy, its negative, over their rank; both axes logarithmic"}}}};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drop_map.h"
 #include "posterior_shape.h"
 #include "reproduce_figures.h"
 #include "reproduce_run.h"
@@ -107,61 +108,30 @@ static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) 
 
 /* ---- drawing ---- */
 
-/* Far from the draws the density falls by many thousands, and there is nothing to see: colours end where it is as far
- * below the highest draw as ten times the lowest draw is, but 100 at least. */
-static RpinnAxis density_colours(const Plane *plane) {
-  double high = -(double)INFINITY, low = (double)INFINITY, lowest = (double)INFINITY;
-  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++) {
-    high = fmax(high, plane->corners[k].log_density);
-    low = fmin(low, plane->corners[k].log_density);
-  }
-  for (size_t i = 0; i < plane->grid.num_x * plane->grid.num_y; i++) {
-    if (isfinite(plane->values[i])) lowest = fmin(lowest, plane->values[i]);
-    if (isfinite(plane->values[i])) high = fmax(high, plane->values[i]);
-  }
-  double depth = fmax(100, 10 * (high - low));
-  RpinnAxis axis = {.label = "", .low = fmax(lowest, high - depth), .high = high};
-  rpinn_axis_settle(&axis, 0);
-  return axis;
-}
-
 static RpinnStatus draw_plane(RpinnContext *context, RpinnSheet *sheet, RpinnText *page, const Plane *plane,
                               const char *title) {
-  static const RpinnPointStyle points = {RPINN_MARKER_CIRCLE, 3.5, "#ffffff", RPINN_INK_BLACK};
+  static const RpinnPointStyle points = {RPINN_MARKER_DIAMOND, 4, "#ffffff", RPINN_INK_BLACK};
   const RpinnPlaneGrid *grid = &plane->grid;
-  RpinnAxis colours = density_colours(plane);
-  double half_x = 0.5 * (grid->x_high - grid->x_low) / (double)(grid->num_x - 1),
-         half_y = 0.5 * (grid->y_high - grid->y_low) / (double)(grid->num_y - 1);
-  double *rows = calloc(grid->num_x * grid->num_y, sizeof *rows);
-  if (!rows) return rpinn_fail_memory(context);
-  for (size_t j = 0; j < grid->num_y;
-       j++) /* images begin at the top; what is too low has the lowest colour */
-    for (size_t i = 0; i < grid->num_x; i++)
-      rows[(grid->num_y - 1 - j) * grid->num_x + i] = fmax(colours.low, plane->values[j * grid->num_x + i]);
+  RpinnDropMap map = {grid->num_x, grid->num_y,  grid->x_low,   grid->x_high,
+                      grid->y_low, grid->y_high, plane->values, -(double)INFINITY};
+  RpinnAxis colours;
   RpinnPlot plot = {.page = page,
                     .sheet = sheet,
                     .title = title,
                     .frame = {420, 350, 58, 74, 20, 42},
-                    .x = {.label = "along the first direction", .low = grid->x_low, .high = grid->x_high},
-                    .y = {.label = "along the second direction", .low = grid->y_low, .high = grid->y_high},
+                    .x = {.label = "distance in parameters", .low = grid->x_low, .high = grid->x_high},
+                    .y = {.label = "distance in parameters", .low = grid->y_low, .high = grid->y_high},
                     .without_grid = true};
-  RpinnPlotImage image = {.x_low = grid->x_low - half_x,
-                          .x_high = grid->x_high + half_x,
-                          .y_low = grid->y_low - half_y,
-                          .y_high = grid->y_high + half_y,
-                          .map = RPINN_COLOURS_VALUE,
-                          .columns = grid->num_x,
-                          .rows = grid->num_y,
-                          .values = rows,
-                          .low = colours.low,
-                          .high = colours.high};
+  for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
+    map.highest = fmax(map.highest, plane->corners[k].log_density);
   rpinn_plot_open(&plot, title);
-  rpinn_plot_image(&plot, &image);
+  if (rpinn_plot_drop_map(&plot, &map, &colours) != RPINN_OK) return rpinn_fail_memory(context);
   for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
     rpinn_plot_points(&plot, 1, &plane->corners[k].x, &plane->corners[k].y, 0, points);
   rpinn_plot_close_with_colours(&plot, RPINN_COLOURS_VALUE, colours);
   rpinn_plot_key_points(&plot, false, points, "draws that span the plane");
-  free(rows);
+  rpinn_plot_key_line(&plot, (RpinnStroke){RPINN_INK_GREY, 1, 1, NULL},
+                      "contours (white): 1, 10, 100, … below the highest");
   return RPINN_OK;
 }
 
