@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "drop_map.h"
 #include "gnuplot.h"
 #include "plot_sheet.h"
 
@@ -158,6 +159,48 @@ static void test_drawing(void **state) {
   rpinn_text_free(&script);
 }
 
+/* log p = -(x^2 + y^2): the contours of the drops 1 and 10 are circles of the radii 1 and sqrt(10). */
+static void test_drop_map(void **state) {
+  (void)state;
+  enum { SIDE = 81 };
+  static double values[SIDE * SIDE];
+  for (int j = 0; j < SIDE; j++)
+    for (int i = 0; i < SIDE; i++) {
+      double x = -4 + 8.0 * i / (SIDE - 1), y = -4 + 8.0 * j / (SIDE - 1);
+      values[j * SIDE + i] = -(x * x + y * y);
+    }
+  RpinnText page = {0};
+  RpinnSheet sheet = {0};
+  RpinnAxis colours;
+  RpinnPlot plot = {.page = &page,
+                    .sheet = &sheet,
+                    .frame = {440, 380, 58, 74, 20, 42},
+                    .x = {.label = "x", .low = -4, .high = 4},
+                    .y = {.label = "y", .low = -4, .high = 4}};
+  RpinnDropMap map = {SIDE, SIDE, -4, 4, -4, 4, values, -(double)INFINITY};
+  rpinn_plot_open(&plot, "drops");
+  assert_int_equal(rpinn_plot_drop_map(&plot, &map, &colours), RPINN_OK);
+  check_close(colours.low, -log10(33), 1e-12);
+  assert_true(colours.high == 0);
+  /* The blocks: the image, and the contours of 1 and 10. */
+  const char *block = sheet.blocks.bytes;
+  for (int contour = 0; contour < 2; contour++) {
+    double radius = contour ? sqrt(10) : 1, x, y;
+    size_t count = 0;
+    block = strstr(block + 1, contour ? "$d3 << EOD\n" : "$d2 << EOD\n");
+    assert_non_null(block);
+    for (const char *row = strchr(block, '\n') + 1; strncmp(row, "EOD", 3) != 0; row = strchr(row, '\n') + 1)
+      if (sscanf(row, "%lf %lf", &x, &y) == 2 && isfinite(x)) {
+        check_close(hypot(x, y), radius, 0.01);
+        count++;
+      }
+    assert_true(count > 60);
+  }
+  rpinn_plot_close_with_colours(&plot, RPINN_COLOURS_VALUE, colours);
+  rpinn_sheet_free(&sheet);
+  rpinn_text_free(&page);
+}
+
 static void test_no_gnuplot(void **state) {
   (void)state;
   const char *path = getenv("PATH");
@@ -171,6 +214,6 @@ static void test_no_gnuplot(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_script), cmocka_unit_test(test_drawing),
-                                     cmocka_unit_test(test_no_gnuplot)};
+                                     cmocka_unit_test(test_drop_map), cmocka_unit_test(test_no_gnuplot)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
