@@ -117,6 +117,16 @@ static void limits(void **state) {
   check_close(finding->worst, 0.001, 1e-15);
   check_true(strstr(finding->what, "4 of 4000 trajectories diverged (0.1 %)"), "%s", finding->what);
   chains[0].num_divergent = chains[3].num_divergent = 0;
+  for (size_t c = 0; c < 4; c++) chains[c].step_size = c == 2 ? 1.01e-7 : 1e-3; /* just not */
+  assert_true(rpinn_chain_findings(&evidence).healthy);
+  chains[2].step_size = 4.5e-11;
+  findings = rpinn_chain_findings(&evidence);
+  finding = find(&findings, RPINN_FINDING_STUCK);
+  assert_true(!findings.healthy && findings.num_findings == 1 && finding && finding->count == 1);
+  check_true(strstr(finding->what, "step size of chain 3 is 4.5e-11"), "%s", finding->what);
+  assert_non_null(strstr(finding->advice, "double"));
+  for (size_t c = 0; c < 4; c++) chains[c].step_size = nothing;
+  assert_true(rpinn_chain_findings(&evidence).healthy);
   /* Remarks do not make draws worthless. */
   chains[1].num_at_limit = 40;
   findings = rpinn_chain_findings(&evidence);

@@ -192,6 +192,29 @@ static void judge_depth(const RpinnChainEvidence *evidence, RpinnChainFindings *
       evidence->max_depth + 2);
 }
 
+static void judge_steps(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  double largest = 0;
+  size_t smallest = 0, count = 0;
+  for (size_t c = 0; c < evidence->num_chains; c++) largest = fmax(largest, evidence->chains[c].step_size);
+  for (size_t c = 0; c < evidence->num_chains; c++) {
+    double step = evidence->chains[c].step_size;
+    if (!(step > 0 && step < RPINN_STEP_SHARE_LIMIT * largest)) continue;
+    if (!count++ || step < evidence->chains[smallest].step_size) smallest = c;
+  }
+  if (!count) return;
+  double step = evidence->chains[smallest].step_size;
+  RpinnChainFinding *finding =
+      add_finding(findings, RPINN_FINDING_STUCK, count, step, evidence->chains[smallest].name);
+  say(finding->what,
+      "%zu of %zu chains %s stuck: the step size of chain %zu is %.2g, the largest of all %.2g. Its draws "
+      "are where the "
+      "warmup left it.",
+      count, evidence->num_chains, count == 1 ? "is" : "are", smallest + 1, step, largest);
+  say(finding->advice,
+      "Compute in double: where energies are large, rounding in float looks like an error of the step, and "
+      "adaptation makes steps ever smaller. Or start nearer to the posterior, or lengthen the warmup.");
+}
+
 static void judge_number(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
   if (evidence->num_chains != 1) return;
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_ONE_CHAIN, 1, 1, evidence->chains[0].name);
@@ -208,6 +231,7 @@ RpinnChainFindings rpinn_chain_findings(const RpinnChainEvidence *evidence) {
   judge_missing(evidence, &findings);
   judge_energy(evidence, &findings);
   judge_divergences(evidence, &findings);
+  judge_steps(evidence, &findings);
   judge_depth(evidence, &findings);
   judge_number(evidence, &findings);
   return findings;

@@ -17,6 +17,7 @@ typedef struct RpinnChainHealth {
   const char *name;                   /* of its file, or NULL */
   double energy_fraction;             /* E-BFMI; NaN: unknown */
   double acceptance;                  /* mean acceptance statistic; NaN: unknown */
+  double step_size;                   /* the last; 0 or NaN: unknown */
   size_t num_divergent, num_at_limit; /* draws whose trajectory diverged, or had the largest depth */
 } RpinnChainHealth;
 
@@ -33,6 +34,9 @@ typedef struct RpinnChainEvidence {
 #define RPINN_RHAT_LIMIT            1.01
 #define RPINN_ESS_PER_CHAIN         100.0
 #define RPINN_ENERGY_FRACTION_LIMIT 0.3
+/* A step so much smaller than the largest of the chains: that chain does not move. Steps of chains in modes of their own
+ * differ by factors of ten. */
+#define RPINN_STEP_SHARE_LIMIT      1e-4
 
 /* X(name, name in JSON, whether it means that the draws cannot be trusted) */
 #define RPINN_CHAIN_FINDING_LIST(X)                                                                          \
@@ -42,6 +46,7 @@ typedef struct RpinnChainEvidence {
   X(NO_STATISTICS, "no_statistics", true)                                                                    \
   X(ENERGY, "energy", true)                                                                                  \
   X(DIVERGENCES, "divergences", true)                                                                        \
+  X(STUCK, "stuck", true)                                                                                    \
   X(DEPTH, "depth", false)                                                                                   \
   X(ONE_CHAIN, "one_chain", false)
 

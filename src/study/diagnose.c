@@ -49,9 +49,11 @@ static const double *divergences_of(const RpinnCmdstanChain *chain) {
 static RpinnChainHealth look_at_chain(const RpinnCmdstanChain *chain) {
   const double *acceptance = rpinn_cmdstan_csv_column(chain, "accept_stat__"),
                *energy = rpinn_cmdstan_csv_column(chain, "energy__"),
+               *steps = rpinn_cmdstan_csv_column(chain, "stepsize__"),
                *depth = rpinn_cmdstan_csv_column(chain, "treedepth__"), *divergent = divergences_of(chain);
   RpinnChainHealth health = {
       .name = chain->file, .energy_fraction = (double)NAN, .acceptance = acceptance ? 0 : (double)NAN};
+  if (steps && chain->num_draws) health.step_size = steps[chain->num_draws - 1];
   if (energy) health.energy_fraction = rpinn_energy_fraction(chain->num_draws, energy);
   for (size_t i = 0; i < chain->num_draws; i++) {
     if (acceptance) health.acceptance += acceptance[i] / (double)chain->num_draws;

@@ -102,6 +102,7 @@ static RpinnStatus read_evidence(RunDiagnosis *diagnosis, RpinnChainEvidence *ev
     diagnosis->health[c] =
         (RpinnChainHealth){.energy_fraction = rpinn_summary_number(chain, "ebfmi"),
                            .acceptance = rpinn_summary_number(chain, "acceptance"),
+                           .step_size = rpinn_summary_number(chain, "step_size"),
                            .num_divergent = (size_t)rpinn_summary_number(chain, "divergences"),
                            .num_at_limit = (size_t)rpinn_summary_number(chain, "saturations")};
   if (c != num_chains)
