@@ -183,7 +183,8 @@ fi
 
 # Everything: interrupted, gone on with, and then nothing is left to be made
 status=0
-timeout --preserve-status -s INT 2 "$RPINN_PROGRAM" reproduce all --members 3 --out six --quiet > /dev/null 2> "$work/err" || status=$?
+# --foreground: the signal comes once, a second one ends the program at once
+timeout --foreground --preserve-status -s INT 2 "$RPINN_PROGRAM" reproduce all --members 3 --out six --quiet > /dev/null 2> "$work/err" || status=$?
 if ((status != 130)) || [[ $(< "$work/err") != *"the same command goes on"* ]]; then complain "interrupted: $status, $(< "$work/err")"; fi
 run 0 reproduce all --members 3 --out six --quiet
 has "$out" "[uniform-likelihood](uniform-likelihood.md)"
