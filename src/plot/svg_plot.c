@@ -489,3 +489,12 @@ void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointSty
   write_points_key(plot->page, with_error, style, label);
   if (plot->sheet) rpinn_sheet_key_points(plot->sheet, style, label);
 }
+
+void rpinn_plot_key_chains(const RpinnPlot *plot, size_t num_chains) {
+  enum { MAX_KEYS = 8 };
+  for (size_t c = 0; c < num_chains && c < MAX_KEYS; c++) {
+    char label[32];
+    snprintf(label, sizeof label, "chain %zu", c + 1);
+    rpinn_plot_key_line(plot, (RpinnStroke){rpinn_series_ink(c), 1.5, 1, NULL}, label);
+  }
+}

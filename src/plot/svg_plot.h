@@ -110,5 +110,7 @@ void rpinn_plot_close_with_colours(const RpinnPlot *plot, RpinnColourMap map, Rp
 void rpinn_plot_key_line(const RpinnPlot *plot, RpinnStroke stroke, const char *label);
 void rpinn_plot_key_band(const RpinnPlot *plot, const char *colour, double opacity, const char *label);
 void rpinn_plot_key_points(const RpinnPlot *plot, bool with_error, RpinnPointStyle style, const char *label);
+/* "chain 1", "chain 2", … in the inks of a series; of many, the first eight. */
+void rpinn_plot_key_chains(const RpinnPlot *plot, size_t num_chains);
 
 #endif

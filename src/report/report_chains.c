@@ -8,7 +8,6 @@
 #include "report_table.h"
 
 static const RpinnFrame frame = {440, 290, 58, 10, 20, 42};
-enum { MAX_KEYS = 8 };
 
 /* ---- R-hat ---- */
 
@@ -54,17 +53,6 @@ static void write_rhat_histogram(const RpinnReport *report, const char *file, co
 
 /* ---- traces ---- */
 
-static void write_chain_keys(uint64_t num_chains, const RpinnPlot *plot) {
-  rpinn_text_append(plot->page, "<p class=\"keys\">\n");
-  for (uint64_t c = 0; c < num_chains && c < MAX_KEYS; c++) {
-    RpinnText label = {0};
-    rpinn_text_append(&label, "chain %llu", (unsigned long long)c + 1);
-    if (label.bytes) rpinn_plot_key_line(plot, (RpinnStroke){rpinn_series_ink(c), 1.5, 1, NULL}, label.bytes);
-    rpinn_text_free(&label);
-  }
-  rpinn_text_append(plot->page, "</p>\n");
-}
-
 /* values [num_chains][num_trace] */
 static RpinnStatus write_trace(const RpinnReport *report, const char *file, const char *title,
                                const char *label, const double *values) {
@@ -88,7 +76,9 @@ static RpinnStatus write_trace(const RpinnReport *report, const char *file, cons
   for (uint64_t c = 0; c < run->plan.num_chains; c++)
     rpinn_plot_line(&plot, count, x, values + c * count, (RpinnStroke){rpinn_series_ink(c), 1, 0.75, NULL});
   rpinn_plot_close(&plot);
-  write_chain_keys(run->plan.num_chains, &plot);
+  rpinn_text_append(report->page, "<p class=\"keys\">\n");
+  rpinn_plot_key_chains(&plot, (size_t)run->plan.num_chains);
+  rpinn_text_append(report->page, "</p>\n");
   rpinn_figure_close(report->page);
   free(x);
   return RPINN_OK;
@@ -156,12 +146,7 @@ static void write_chain_scores(const RpinnRun *run, RpinnText *page) {
       const RpinnScore *score = &run->results.chains.chains[c].scores[q];
       rpinn_table_open_row(page, score->name);
       rpinn_table_number(page, (double)c + 1, 8);
-      rpinn_table_number(page, score->rl2, 3);
-      rpinn_table_number(page, score->linf, 3);
-      rpinn_table_number(page, score->mean_std, 3);
-      rpinn_table_number(page, score->lpp, 4);
-      rpinn_table_number(page, score->lpp_table, 4);
-      rpinn_table_percent(page, score->coverage);
+      rpinn_report_table_cells(page, score);
       rpinn_text_append(page, "</tr>\n");
     }
   rpinn_table_close(page);

@@ -39,7 +39,9 @@ RpinnStatus rpinn_report_predictions(const RpinnReport *report);
 /* report_scores.c */
 void rpinn_report_unknowns(const RpinnReport *report);
 void rpinn_report_scores(const RpinnReport *report);
-/* The cells of a score behind its name, and the note that explains the columns. */
+/* The cells of a score behind its name that the paper's tables have; all of them; and the note that explains the
+ * columns. */
+void rpinn_report_table_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_open_scores(RpinnText *page);
 void rpinn_report_score_note(RpinnText *page);

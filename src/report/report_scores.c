@@ -11,13 +11,17 @@ void rpinn_report_open_scores(RpinnText *page) {
   rpinn_table_open(page, 9, columns);
 }
 
-void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score) {
+void rpinn_report_table_cells(RpinnText *page, const RpinnScore *score) {
   rpinn_table_number(page, score->rl2, 3);
   rpinn_table_number(page, score->linf, 3);
   rpinn_table_number(page, score->mean_std, 3);
   rpinn_table_number(page, score->lpp, 4);
   rpinn_table_number(page, score->lpp_table, 4);
   rpinn_table_percent(page, score->coverage);
+}
+
+void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score) {
+  rpinn_report_table_cells(page, score);
   rpinn_table_percent(page, score->interval_coverage);
   rpinn_table_number(page, score->crps, 3);
 }

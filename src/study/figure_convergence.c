@@ -118,13 +118,7 @@ static RpinnStatus draw_trace(RpinnContext *context, RpinnSheet *sheet, RpinnTex
     rpinn_plot_line(&plot, count, x, row->traces[which].values + c * count,
                     (RpinnStroke){rpinn_series_ink(c), 0.7, 0.8, NULL});
   rpinn_plot_close(&plot);
-  for (size_t c = 0; c < row->num_chains; c++) {
-    RpinnText name = {0};
-    rpinn_text_append(&name, "chain %zu", c + 1);
-    if (!name.failed)
-      rpinn_plot_key_line(&plot, (RpinnStroke){rpinn_series_ink(c), 1.5, 1, NULL}, name.bytes);
-    rpinn_text_free(&name);
-  }
+  rpinn_plot_key_chains(&plot, row->num_chains);
   free(x);
   return RPINN_OK;
 }

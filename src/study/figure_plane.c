@@ -157,13 +157,7 @@ static RpinnStatus draw_spectra(RpinnContext *context, RpinnSheet *sheet, RpinnT
     rpinn_plot_line(&plot, count, ranks, gathered->eigenvalues + c * count,
                     (RpinnStroke){rpinn_series_ink(c), 1.3, 0.9, NULL});
   rpinn_plot_close(&plot);
-  for (size_t c = 0; c < gathered->num_spectra; c++) {
-    RpinnText name = {0};
-    rpinn_text_append(&name, "chain %zu", c + 1);
-    if (!name.failed)
-      rpinn_plot_key_line(&plot, (RpinnStroke){rpinn_series_ink(c), 1.3, 1, NULL}, name.bytes);
-    rpinn_text_free(&name);
-  }
+  rpinn_plot_key_chains(&plot, gathered->num_spectra);
   free(ranks);
   return RPINN_OK;
 }
