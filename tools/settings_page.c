@@ -9,6 +9,18 @@ static void print_escaped(const char *text) {
   for (; *text; text++) printf(*text == '|' ? "\\%c" : "%c", *text);
 }
 
+/* `a`, `b` and `c` */
+static void print_free_settings(void) {
+  size_t left = 0;
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
+    left += rpinn_setting_definition((RpinnSetting)i)->role == RPINN_SETTING_FREE;
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+    const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
+    if (definition->role == RPINN_SETTING_FREE)
+      printf("`%s`%s", definition->name, --left > 1 ? ", " : left ? " and " : "");
+  }
+}
+
 int main(void) {
   printf("# Settings\n\n"
          "How a run is made, as opposed to what it is about. A setting has a default, stands under "
@@ -17,6 +29,9 @@ int main(void) {
          "(`--prior-scale 2`) or with `--set prior_scale=2`. Later ones win: default, `settings:`, the "
          "preset, the\n"
          "command line from left to right. A value out of range is an error that says what was expected.\n\n"
+         "`rpinn run --resume` goes on with a run of the same problem and settings; ");
+  print_free_settings();
+  printf(" may be others.\n\n"
          "This page is made from the table in `include/rpinn/settings.h` by `make docs`.\n\n"
          "| setting | flag | value | default | meaning |\n|---|---|---|---|---|\n");
   for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {

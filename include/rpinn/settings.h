@@ -11,65 +11,71 @@
 extern "C" {
 #endif
 
-/* X(enumerator, name, kind, default, lowest, highest, choices, help)
+/* X(enumerator, name, kind, role, default, lowest, highest, choices, help)
  * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT (a path, or one of choices). A default
- * "auto" stands for a value that the problem decides; it may be written too. */
+ * "auto" stands for a value that the problem decides; it may be written too.
+ * role: FIXED decides the draws and so belongs to the identity of a run; FREE does not, and may change when the run
+ * goes on. */
 #define RPINN_SETTING_LIST(X)                                                                                \
-  X(METHOD, "method", CHOICE, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")           \
-  X(SAMPLES, "samples", INTEGER, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")        \
-  X(ITERATIONS, "iterations", INTEGER, "2000", 1, 1e12, "", "iterations of the optimiser per member")        \
-  X(OPTIMIZER, "optimizer", CHOICE, "adam", 0, 0, "adam|lbfgs|lm|adagrad",                                   \
+  X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")    \
+  X(SAMPLES, "samples", INTEGER, FREE, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")  \
+  X(ITERATIONS, "iterations", INTEGER, FIXED, "2000", 1, 1e12, "", "iterations of the optimiser per member") \
+  X(OPTIMIZER, "optimizer", CHOICE, FIXED, "adam", 0, 0, "adam|lbfgs|lm|adagrad",                            \
     "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
     "elsewhere")                                                                                             \
-  X(LEARNING_RATE, "learning_rate", REAL, "1e-3", 1e-300, 1e6, "", "first step size of Adam")                \
-  X(DECAY_RATE, "decay_rate", REAL, "0.9", 1e-300, 1, "",                                                    \
+  X(LEARNING_RATE, "learning_rate", REAL, FIXED, "1e-3", 1e-300, 1e6, "", "first step size of Adam")         \
+  X(DECAY_RATE, "decay_rate", REAL, FIXED, "0.9", 1e-300, 1, "",                                             \
     "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
-  X(DECAY_STEPS, "decay_steps", REAL, "5000", 1e-300, 1e300, "", "see decay_rate")                           \
-  X(GRADIENT_TOLERANCE, "gradient_tolerance", REAL, "auto", 1e-300, 1e300, "",                               \
+  X(DECAY_STEPS, "decay_steps", REAL, FIXED, "5000", 1e-300, 1e300, "", "see decay_rate")                    \
+  X(GRADIENT_TOLERANCE, "gradient_tolerance", REAL, FIXED, "auto", 1e-300, 1e300, "",                        \
     "an optimiser stops below this gradient norm; auto: 1e-6, never for adam")                               \
-  X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, "auto", 1e-300, 1, "",                                   \
+  X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, FIXED, "auto", 1e-300, 1, "",                            \
     "… or when the loss falls by no more than this share; auto: 1e-8, never for adam")                       \
-  X(PROGRESS_WINDOW, "progress_window", INTEGER, "auto", 1, 1e12, "",                                        \
+  X(PROGRESS_WINDOW, "progress_window", INTEGER, FIXED, "auto", 1, 1e12, "",                                 \
     "… over so many iterations; auto: 100, 20 for lm")                                                       \
-  X(CHAINS, "chains", INTEGER, "4", 1, 1e6, "", "independent chains of NUTS")                                \
-  X(WARMUP, "warmup", INTEGER, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")                   \
-  X(METRIC, "metric", CHOICE, "diagonal", 0, 0, "unit|diagonal|dense",                                       \
+  X(CHAINS, "chains", INTEGER, FIXED, "4", 1, 1e6, "", "independent chains of NUTS")                         \
+  X(WARMUP, "warmup", INTEGER, FIXED, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")            \
+  X(METRIC, "metric", CHOICE, FIXED, "diagonal", 0, 0, "unit|diagonal|dense",                                \
     "mass matrix of NUTS, adapted during warmup unless it is unit")                                          \
-  X(TARGET_ACCEPTANCE, "target_acceptance", REAL, "0.8", 1e-3, 0.9999, "",                                   \
+  X(TARGET_ACCEPTANCE, "target_acceptance", REAL, FIXED, "0.8", 1e-3, 0.9999, "",                            \
     "acceptance rate that the step size of NUTS is adapted to")                                              \
-  X(FIRST_STEP, "first_step", REAL, "auto", 1e-300, 1e7, "", "first step size of NUTS; auto: searched for")  \
-  X(STEP_ADAPTATION, "step_adaptation", REAL, "1", 1e-3, 1, "",                                              \
+  X(FIRST_STEP, "first_step", REAL, FIXED, "auto", 1e-300, 1e7, "",                                          \
+    "first step size of NUTS; auto: searched for")                                                           \
+  X(STEP_ADAPTATION, "step_adaptation", REAL, FIXED, "1", 1e-3, 1, "",                                       \
     "share of the warmup over which NUTS adapts its step size")                                              \
-  X(MAX_DEPTH, "max_depth", INTEGER, "10", 1, 20, "",                                                        \
+  X(MAX_DEPTH, "max_depth", INTEGER, FIXED, "10", 1, 20, "",                                                 \
     "a trajectory of NUTS has at most 2^max_depth - 1 steps")                                                \
-  X(THIN, "thin", INTEGER, "1", 1, 1e9, "", "iterations of NUTS per draw")                                   \
-  X(KEEP_WARMUP, "keep_warmup", CHOICE, "no", 0, 0, "no|yes",                                                \
+  X(THIN, "thin", INTEGER, FIXED, "1", 1, 1e9, "", "iterations of NUTS per draw")                            \
+  X(KEEP_WARMUP, "keep_warmup", CHOICE, FIXED, "no", 0, 0, "no|yes",                                         \
     "keep the warmup of NUTS in checkpoint.db and in warmup groups of posterior.nc")                         \
-  X(REPULSION, "repulsion", CHOICE, "divided", 0, 0, "divided|undivided",                                    \
+  X(REPULSION, "repulsion", CHOICE, FIXED, "divided", 0, 0, "divided|undivided",                             \
     "SVGD's repulsion: divided by the number of particles, as its formula says, or not, as in the paper's "  \
     "code")                                                                                                  \
-  X(SEED, "seed", INTEGER, "0", 0, 9007199254740992, "", "names every random stream of the run")             \
-  X(DATA_SEED, "data_seed", INTEGER, "auto", 0, 9007199254740992, "",                                        \
+  X(SEED, "seed", INTEGER, FIXED, "0", 0, 9007199254740992, "", "names every random stream of the run")      \
+  X(DATA_SEED, "data_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                                 \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
-  X(LIKELIHOOD, "likelihood", CHOICE, "paper", 0, 0, "paper|noise|uniform",                                  \
+  X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, "paper|noise|uniform",                           \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
-  X(PRIOR_SCALE, "prior_scale", REAL, "auto", 1e-300, INFINITY, "",                                          \
+  X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "",                                   \
     "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
-  X(START, "start", TEXT, "glorot", 0, 0, "glorot|prior|map|zero|normal|zero_then_normal|a run directory",   \
+  X(START, "start", TEXT, FIXED, "glorot", 0, 0,                                                             \
+    "glorot|prior|map|zero|normal|zero_then_normal|a run directory",                                         \
     "starting point; normal: N(0,1); zero_then_normal: the first at zero, the others normal")                \
-  X(BACKEND, "backend", CHOICE, "cpu", 0, 0, "cpu|plain",                                                    \
+  X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, "cpu|plain",                                             \
     "what computes energies: cpu is fast, plain the oracle")                                                 \
-  X(PRECISION, "precision", CHOICE, "auto", 0, 0, "float|double|tf32",                                       \
+  X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, "float|double|tf32",                                \
     "arithmetic of the backend; auto: its usual one")                                                        \
-  X(CORRECT, "correct", CHOICE, "none", 0, 0, "none|mh",                                                     \
+  X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, "none|mh",                                               \
     "mh: an independence Metropolis step on the weights of converged rPINN members")                         \
-  X(TIME_LIMIT, "time_limit", REAL, "auto", 1e-3, 1e300, "",                                                 \
+  X(TIME_LIMIT, "time_limit", REAL, FREE, "auto", 1e-3, 1e300, "",                                           \
     "seconds after which no further member is begun; those under way are finished; auto: none")              \
-  X(RETRIES, "retries", INTEGER, "2", 0, 1000, "", "fresh attempts for a member that turned non-finite")     \
-  X(THREADS, "threads", INTEGER, "0", 0, 65536, "", "worker threads; 0: one per core")
+  X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \
+    "fresh attempts for a member that turned non-finite")                                                    \
+  X(THREADS, "threads", INTEGER, FREE, "0", 0, 65536, "", "worker threads; 0: one per core")
 
 typedef enum RpinnSetting {
-#define RPINN_SETTING_ENUM(name, text, kind, initial, lowest, highest, choices, help) RPINN_SETTING_##name,
+#define RPINN_SETTING_ENUM(name, text, kind, role, initial, lowest, highest, choices, help)                  \
+  RPINN_SETTING_##name,
   RPINN_SETTING_LIST(RPINN_SETTING_ENUM)
 #undef RPINN_SETTING_ENUM
       RPINN_NUM_SETTINGS
@@ -82,9 +88,12 @@ typedef enum RpinnSettingKind {
   RPINN_SETTING_TEXT
 } RpinnSettingKind;
 
+typedef enum RpinnSettingRole { RPINN_SETTING_FIXED, RPINN_SETTING_FREE } RpinnSettingRole;
+
 typedef struct RpinnSettingDefinition {
   const char *name;
   RpinnSettingKind kind;
+  RpinnSettingRole role;
   const char *initial;    /* the default, as one would write it */
   double lowest, highest; /* INTEGER and REAL */
   const char *choices;    /* CHOICE and TEXT: "a|b|c" */

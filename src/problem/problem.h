@@ -254,6 +254,7 @@ typedef struct RpinnProblemFiles {
   const char *data, *truth, *predict;
   bool truth_is_made; /* the file of the truth holds what field and flow of the truth came to */
   bool has_priors;    /* files of gaussian terms are called <term>_given.csv and <term>_points.csv */
+  bool only_fixed; /* what decides the draws: neither units nor settings that may change when a run goes on */
 } RpinnProblemFiles;
 RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
                                 const RpinnProblemFiles *files, RpinnText *text);

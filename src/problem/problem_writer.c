@@ -323,6 +323,25 @@ static void write_predict(const RpinnProblem *problem, const RpinnProblemFiles *
   rpinn_text_append(out, "]}\n");
 }
 
+static void write_units(const RpinnProblem *problem, RpinnText *out) {
+  for (size_t i = 0; i < problem->num_units; i++) {
+    rpinn_text_append(out, "%s%s: ", i ? ", " : "units: {", problem->units[i].name);
+    write_text(out, problem->units[i].text);
+  }
+  if (problem->num_units) rpinn_text_append(out, "}\n");
+}
+
+static void write_settings(const RpinnProblem *problem, const RpinnProblemFiles *files, RpinnText *out) {
+  rpinn_text_append(out, "settings:\n");
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
+    const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
+    if (files->only_fixed && definition->role == RPINN_SETTING_FREE) continue;
+    rpinn_text_append(out, "  %s: ", definition->name);
+    write_text(out, problem->settings.values[i].text);
+    rpinn_text_append(out, "\n");
+  }
+}
+
 RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *problem,
                                 const RpinnProblemFiles *files, RpinnText *out) {
   rpinn_text_append(out, "name: ");
@@ -339,11 +358,7 @@ RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *probl
     write_interval(out, problem->coordinates[i].low, problem->coordinates[i].high);
     rpinn_text_append(out, "\n");
   }
-  for (size_t i = 0; i < problem->num_units; i++) {
-    rpinn_text_append(out, "%s%s: ", i ? ", " : "units: {", problem->units[i].name);
-    write_text(out, problem->units[i].text);
-  }
-  if (problem->num_units) rpinn_text_append(out, "}\n");
+  if (!files->only_fixed) write_units(problem, out);
   write_constants(problem, out);
   rpinn_text_append(out, "fields:\n");
   for (size_t i = 0; i < problem->num_fields; i++) write_field(problem, &problem->fields[i], out);
@@ -364,11 +379,6 @@ RpinnStatus rpinn_problem_write(RpinnContext *context, const RpinnProblem *probl
       write_term(problem, &problem->terms[i], files, out);
   write_prior(problem, out);
   write_predict(problem, files, out);
-  rpinn_text_append(out, "settings:\n");
-  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
-    rpinn_text_append(out, "  %s: ", rpinn_setting_definition((RpinnSetting)i)->name);
-    write_text(out, problem->settings.values[i].text);
-    rpinn_text_append(out, "\n");
-  }
+  write_settings(problem, files, out);
   return out->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

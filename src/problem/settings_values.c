@@ -9,8 +9,8 @@
 #include "text.h"
 
 static const RpinnSettingDefinition definitions[RPINN_NUM_SETTINGS] = {
-#define RPINN_SETTING_ROW(name, text, kind, initial, lowest, highest, choices, help)                         \
-  {text, RPINN_SETTING_##kind, initial, lowest, highest, choices, help},
+#define RPINN_SETTING_ROW(name, text, kind, role, initial, lowest, highest, choices, help)                   \
+  {text, RPINN_SETTING_##kind, RPINN_SETTING_##role, initial, lowest, highest, choices, help},
     RPINN_SETTING_LIST(RPINN_SETTING_ROW)
 #undef RPINN_SETTING_ROW
 };

@@ -66,22 +66,12 @@ RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size
 }
 
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
-  static const char *const free_lines[] = {
-      "  samples: ", "  threads: ", "  time_limit: ", "  correct: ", "units: "};
-  RpinnText yaml = {0};
-  RpinnProblemFiles files = {
-      .data = "data.csv", .truth = "truth.csv", .predict = "predict.csv", .has_priors = true};
-  RpinnStatus status = rpinn_problem_write(context, posterior->problem, &files, &yaml);
-  for (const char *line = yaml.bytes; status == RPINN_OK && line && *line;) {
-    size_t length = strcspn(line, "\n") + 1;
-    bool is_free = false;
-    for (size_t k = 0; k < sizeof free_lines / sizeof free_lines[0]; k++)
-      is_free |= !strncmp(line, free_lines[k], strlen(free_lines[k]));
-    if (!is_free) rpinn_text_append_bytes(identity, line, length);
-    line += length;
-  }
-  rpinn_text_free(&yaml);
-  RPINN_TRY(status);
+  RpinnProblemFiles files = {.data = "data.csv",
+                             .truth = "truth.csv",
+                             .predict = "predict.csv",
+                             .has_priors = true,
+                             .only_fixed = true};
+  RPINN_TRY(rpinn_problem_write(context, posterior->problem, &files, identity));
   rpinn_data_set_write(posterior->data, identity);
   for (size_t t = 0; t < posterior->problem->num_terms; t++) {
     const RpinnTermData *data = &posterior->data->terms[t];

@@ -160,8 +160,8 @@ RpinnStatus rpinn_problem_stored_plan(RpinnContext *context, const RpinnProblem 
                                       RpinnMemberStore *store, RpinnDrawPlan *plan);
 /* Seconds; 0: no limit. */
 double rpinn_run_time_limit(const RpinnRun *run);
-/* What must not change when a run goes on: run.yaml and the data beside it, but for what only says how many
- * members, on how many threads and for how long. */
+/* What must not change when a run goes on: run.yaml and the data beside it, but for units and for the settings that
+ * the table calls FREE. */
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
 /* The method, and how many draws the settings ask for. */
 void rpinn_run_read_method(RpinnRun *run);
