@@ -16,7 +16,25 @@ if grep -q '^RPINN_SANITIZE:STRING=.' "$directory/CMakeCache.txt" && setarch -R 
   fixed_addresses=(setarch -R)
 fi
 
+# Tests write below a temporary folder of this run. Afterwards nothing is left there, and no file has appeared among the
+# sources or in the build.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+list_files() {
+  find . \( -path ./.git -o -path './build*' -o -path ./results \) -prune -o -type f -print
+  find "$directory" -path "$directory/Testing" -prune -o -type f -print
+  find "$TMPDIR" -mindepth 1
+}
+before=$(list_files | sort)
+
 echo "== $directory: test"
 # shellcheck disable=SC2086 # labels are an option and its argument
 "${fixed_addresses[@]}" ctest --test-dir "$directory" --output-on-failure --parallel "$(nproc)" \
   ${RPINN_TEST_LABELS:--LE long}
+
+left=$(comm -13 <(echo "$before") <(list_files | sort))
+if [[ -n $left ]]; then
+  printf 'tests have left files behind:\n%s\n' "$left" >&2
+  exit 1
+fi

@@ -1,6 +1,7 @@
-/* A test in a folder of its own: empty when the test begins, the working directory while it runs, and removed
- * with all that is in it afterwards, also when the test has failed. Tests write relative names; nothing that
- * they leave reaches the sources, the build or the next run. */
+/* A test program in a folder of its own: empty when its tests begin, their working directory, and removed with
+ * all that is in it afterwards, also when tests have failed:
+ *   cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder)
+ * Tests write relative names; nothing that they leave reaches the sources, the build or the next run. */
 #ifndef RPINN_TESTS_TEMPORARY_FOLDER_H
 #define RPINN_TESTS_TEMPORARY_FOLDER_H
 
@@ -41,7 +42,7 @@ static inline TemporaryFolder *temporary_folder(void) {
   return &folder;
 }
 
-/* Setup and teardown for cmocka. */
+/* Setup and teardown of a group. */
 static inline int enter_temporary_folder(void **state) {
   (void)state;
   TemporaryFolder *folder = temporary_folder();
@@ -63,9 +64,5 @@ static inline int leave_temporary_folder(void **state) {
   remove_tree(folder->path);
   return status;
 }
-
-/* In place of cmocka_unit_test, for tests that write files. */
-#define folder_test(test)                                                                                    \
-  cmocka_unit_test_setup_teardown(test, enter_temporary_folder, leave_temporary_folder)
 
 #endif

@@ -1,5 +1,6 @@
 /* The CSV reader: cells and their places, and every way to refuse a file. */
 #include "check.h"
+#include "temporary_folder.h"
 
 #include "context.h"
 #include "csv_table.h"
@@ -213,7 +214,6 @@ static void files_are_read_or_refused(void **state) {
   RpinnCsvTable *table;
   assert_int_equal(rpinn_csv_read_file(fixture->context, fixture->arena, "test_csv_table.csv", &table),
                    RPINN_OK);
-  remove("test_csv_table.csv");
   double value;
   assert_int_equal(rpinn_csv_number(fixture->context, table, 0, 1, &value), RPINN_OK);
   check_close(value, 2, 0);
@@ -244,5 +244,5 @@ int main(void) {
       TABLE_TEST(impossible_sizes_cost_nothing),
       TABLE_TEST(files_are_read_or_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -3,6 +3,7 @@
 #include "problem_folder.h"
 
 #include "problem_bench.h"
+#include "temporary_folder.h"
 
 static const double least_eigenvalue = 1e-6; /* what the documentation promises to keep, of the largest */
 
@@ -331,7 +332,6 @@ static void data_from_one_file(void **state) {
   assert_memory_equal(kept->mix, own->mix, own->num_rows * own->points.count * sizeof(double));
   bench_close(&bench);
   bench_close(&other);
-  remove("gaussian_term_data.csv");
 }
 
 int main(void) {
@@ -339,5 +339,5 @@ int main(void) {
                                      cmocka_unit_test(energy_of_a_kriged_field),
                                      cmocka_unit_test(posterior_is_the_closed_form),
                                      cmocka_unit_test(rows_are_white), cmocka_unit_test(data_from_one_file)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -2,12 +2,10 @@
  * from run.yaml. */
 #include "problem_folder.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "finite_volume.h"
 #include "problem_bench.h"
 #include "random_field.h"
+#include "temporary_folder.h"
 
 enum { N = 256, M = 128, SIZE = N * M };
 
@@ -120,16 +118,15 @@ static void another_seed_draws_again(void **state) {
 
 static void a_drawn_truth_says_nothing_about_measurements(void **state) {
   (void)state;
-  char path[] = "/tmp/rpinn-made-XXXXXX";
-  int file = mkstemp(path);
-  assert_true(file >= 0);
+  FILE *file = fopen("measured.csv", "wb");
+  assert_non_null(file);
   ProblemBench bench = load_seeded("darcy", "1", NULL);
   RpinnText csv = {0};
   rpinn_data_set_write(bench.posterior->data, &csv);
-  assert_int_equal(write(file, csv.bytes, csv.length), csv.length);
-  close(file);
+  assert_int_equal(fwrite(csv.bytes, 1, csv.length, file), csv.length);
+  assert_int_equal(fclose(file), 0);
   bench_close(&bench);
-  bench = bench_load("darcy", &(RpinnProblemOptions){.data_file = path});
+  bench = bench_load("darcy", &(RpinnProblemOptions){.data_file = "measured.csv"});
   bench_build(&bench);
   assert_int_equal(bench.posterior->data->predict.count, SIZE);
   assert_null(predicted(&bench, "y"));
@@ -137,7 +134,6 @@ static void a_drawn_truth_says_nothing_about_measurements(void **state) {
   assert_int_equal(bench_data(&bench, "y")->points.count, 40);
   bench_close(&bench);
   rpinn_text_free(&csv);
-  unlink(path);
 }
 
 /* ---- tests/problems/drawn-truth.yaml ---- */
@@ -205,7 +201,7 @@ static void flow_along_a_line(void **state) {
 /* With points from a file run.yaml reads all data from data.csv, and what was drawn from truth.csv. */
 static void run_yaml_keeps_a_drawn_truth(void **state) {
   (void)state;
-  char folder[] = "/tmp/rpinn-made-XXXXXX", path[PATH_SIZE];
+  char folder[] = "made_truth_XXXXXX", path[PATH_SIZE];
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/points.csv", folder);
   FILE *file = fopen(path, "w");
@@ -296,5 +292,5 @@ int main(void) {
                                      cmocka_unit_test(flow_along_a_line),
                                      cmocka_unit_test(run_yaml_keeps_a_drawn_truth),
                                      cmocka_unit_test(the_published_table_is_a_truth)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

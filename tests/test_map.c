@@ -1,9 +1,7 @@
 /* The whole way to a MAP estimate: on a model that is linear in its parameters every optimiser must find the
  * closed form; and a run directory must hold what it promises. */
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "problem_folder.h"
+#include "temporary_folder.h"
 
 #include "minimize.h"
 #include "posterior.h"
@@ -262,5 +260,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_optimizer_finds_the_closed_form),
                                      cmocka_unit_test(runs_leave_a_directory),
                                      cmocka_unit_test(an_interrupted_run_goes_on)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

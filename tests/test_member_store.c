@@ -1,6 +1,7 @@
 /* The checkpoint store: what goes in comes out, bit for bit and in order; kill -9, a full disk and damaged
  * files leave it whole or refused; one run at a time. */
 #include "check.h"
+#include "temporary_folder.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -532,5 +533,5 @@ int main(void) {
       cmocka_unit_test(test_kill),          cmocka_unit_test(test_foreign_files),
       cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_full_disk),
       cmocka_unit_test(test_open_existing)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -10,6 +10,7 @@
 #include "drop_map.h"
 #include "gnuplot.h"
 #include "plot_sheet.h"
+#include "temporary_folder.h"
 
 enum { COUNT = 41, COLUMNS = 12, ROWS = 6 };
 
@@ -131,7 +132,7 @@ static void write_script(const char *folder, const RpinnText *script) {
 
 static void test_drawing(void **state) {
   (void)state;
-  char folder[] = "/tmp/rpinn_sheet_XXXXXX", path[256];
+  char folder[] = "sheet_XXXXXX", path[256];
   RpinnText script = {0};
   make_script(&script);
   assert_non_null(mkdtemp(folder));
@@ -207,7 +208,7 @@ static void test_no_gnuplot(void **state) {
   char *saved = strdup(path ? path : "");
   assert_non_null(saved);
   setenv("PATH", "/nowhere", 1);
-  assert_int_equal(rpinn_gnuplot("/tmp", "none.gp"), RPINN_NO_GNUPLOT);
+  assert_int_equal(rpinn_gnuplot(".", "none.gp"), RPINN_NO_GNUPLOT);
   setenv("PATH", saved, 1);
   free(saved);
 }
@@ -215,5 +216,5 @@ static void test_no_gnuplot(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_script), cmocka_unit_test(test_drawing),
                                      cmocka_unit_test(test_drop_map), cmocka_unit_test(test_no_gnuplot)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

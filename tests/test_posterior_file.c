@@ -13,6 +13,7 @@
 
 #include "posterior_file.h"
 #include "problem_bench.h"
+#include "temporary_folder.h"
 #include "tensor_grid.h"
 
 enum { NUM_STATISTICS = 3, PATH_SIZE = 1024 };
@@ -303,7 +304,6 @@ static void test_line(void **state) {
   assert_false(has_group(root, "predictions"));
   assert_true(has_group(root, "predictions_constant_data"));
   nc_close(root);
-  remove("posterior_line.nc");
   bench_close(&bench);
 }
 
@@ -340,7 +340,6 @@ static void test_prior_term(void **state) {
   expect_numbers(constant, "g_mean", "g_point", NC_DOUBLE, 9, mean);
   assert_int_equal(nc_inq_varid(constant, "g_sigma", &id), NC_ENOTVAR);
   nc_close(root);
-  remove("posterior_prior.nc");
   bench_close(&bench);
 }
 
@@ -362,7 +361,6 @@ static void test_float(void **state) {
   int root = open_file("posterior_float.nc");
   check_draw_groups(root, &options, NC_FLOAT);
   nc_close(root);
-  remove("posterior_float.nc");
   bench_close(&bench);
 }
 
@@ -405,7 +403,6 @@ static void test_plane(void **state) {
   expect_rows(group_of(root, "predictions"), "u", "chain,draw,point", NC_DOUBLE, &options, 1, 'q', 0, 6);
   expect_numbers(group_of(root, "predictions_constant_data"), "y", "point", NC_DOUBLE, 6, scattered_y);
   nc_close(root);
-  remove("posterior_plane.nc");
   bench_close(&bench);
 }
 
@@ -468,8 +465,6 @@ static void test_equal_bytes(void **state) {
   check_true(memcmp(bytes, other, size) == 0, "two files of the same draws differ");
   free(bytes);
   free(other);
-  remove("posterior_first.nc");
-  remove("posterior_second.nc");
   bench_close(&bench);
 }
 
@@ -567,5 +562,5 @@ int main(int num_arguments, char **arguments) {
                                      cmocka_unit_test(test_float),       cmocka_unit_test(test_plane),
                                      cmocka_unit_test(test_tensor_grid), cmocka_unit_test(test_equal_bytes),
                                      cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_full_disk)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

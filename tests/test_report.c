@@ -511,13 +511,19 @@ static void images_hold_their_values(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      folder_test(one_coordinate_has_curves),     folder_test(a_page_without_truth_or_spread_says_so),
-      folder_test(two_coordinates_have_maps),     folder_test(more_coordinates_have_tables),
-      folder_test(failed_members_are_named),      folder_test(bad_uncertainty_is_named),
-      folder_test(figures_are_for_print),         folder_test(runs_can_be_opened_again),
-      folder_test(coverage_is_by_two_deviations), folder_test(names_are_escaped),
-      cmocka_unit_test(numbers_read_well),        cmocka_unit_test(plots_bear_any_numbers),
-      cmocka_unit_test(colours_are_even),         cmocka_unit_test(images_hold_their_values)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_coordinate_has_curves),
+                                     cmocka_unit_test(a_page_without_truth_or_spread_says_so),
+                                     cmocka_unit_test(two_coordinates_have_maps),
+                                     cmocka_unit_test(more_coordinates_have_tables),
+                                     cmocka_unit_test(failed_members_are_named),
+                                     cmocka_unit_test(bad_uncertainty_is_named),
+                                     cmocka_unit_test(figures_are_for_print),
+                                     cmocka_unit_test(runs_can_be_opened_again),
+                                     cmocka_unit_test(coverage_is_by_two_deviations),
+                                     cmocka_unit_test(names_are_escaped),
+                                     cmocka_unit_test(numbers_read_well),
+                                     cmocka_unit_test(plots_bear_any_numbers),
+                                     cmocka_unit_test(colours_are_even),
+                                     cmocka_unit_test(images_hold_their_values)};
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

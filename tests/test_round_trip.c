@@ -6,6 +6,7 @@
 #include "problem_folder.h"
 
 #include "problem_bench.h"
+#include "temporary_folder.h"
 #include "whole_file.h"
 
 enum { MEMBER = 2 };
@@ -323,5 +324,5 @@ int main(void) {
       cmocka_unit_test(constants_by_override), cmocka_unit_test(darcy_with_data),
       cmocka_unit_test(held_out_without_rows), cmocka_unit_test(programs_do_not_depend_on_the_data),
       cmocka_unit_test(reference_data)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

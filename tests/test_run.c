@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "problem_folder.h"
+#include "temporary_folder.h"
 
 #include "posterior.h"
 #include "rpinn/run.h"
@@ -92,9 +93,7 @@ static void make_folder(char folder[32]) {
 }
 
 static void remove_folder(const char *folder) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  assert_int_equal(system(command), 0);
+  remove_tree(folder);
 }
 
 static void threads_leave_no_mark(void **state) {
@@ -361,5 +360,5 @@ int main(void) {
                                      cmocka_unit_test(failures_are_counted),
                                      cmocka_unit_test(time_limits_cut_no_member),
                                      cmocka_unit_test(starts_from_elsewhere)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "problem_bench.h"
+#include "temporary_folder.h"
 #include "vti_file.h"
 #include "whole_file.h"
 
@@ -145,7 +146,6 @@ static void test_points(void **state) {
   text = read_text(&bench, "points.vti");
   assert_null(strstr(text.bytes, "_std"));
   rpinn_text_free(&text);
-  remove("points.vti");
   bench_close(&bench);
 }
 
@@ -160,7 +160,6 @@ static void test_cells(void **state) {
   check_nesting(&text);
   expect_array(&text, "u_truth", 6, truth);
   rpinn_text_free(&text);
-  remove("cells.vti");
   bench_close(&bench);
 }
 
@@ -217,5 +216,5 @@ int main(int num_arguments, char **arguments) {
   if (num_arguments == 2) return write_samples(arguments[1]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_points), cmocka_unit_test(test_cells),
                                      cmocka_unit_test(test_other_points), cmocka_unit_test(test_no_folder)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

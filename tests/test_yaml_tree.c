@@ -1,5 +1,6 @@
 /* The YAML tree: what is read, where it stands, and every way to refuse a file. */
 #include "check.h"
+#include "temporary_folder.h"
 
 #include "context.h"
 #include "yaml_tree.h"
@@ -263,7 +264,6 @@ static void files_are_read_or_refused(void **state) {
   assert_string_equal(text,
                       "test_yaml_tree.yaml:3:1: found the end of the file, expected ',' or ']' in the list "
                       "that starts at line 2");
-  remove("test_yaml_tree.yaml");
   assert_int_equal(rpinn_yaml_read_file(fixture->context, fixture->arena, "absent.yaml", &root),
                    RPINN_ERROR_INPUT);
   rpinn_error_format(rpinn_context_error(fixture->context), text, sizeof text);
@@ -295,5 +295,5 @@ int main(void) {
       TREE_TEST(wide_mappings_are_fast),
       TREE_TEST(files_are_read_or_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }
