@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How the tree is laid out: unique file names, no rag-bag names, foreign libraries only in their corners, guides that
-# name files which exist.
+# name files which exist, a file tour that leaves none out.
 # Usage: tree_rules.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
@@ -35,6 +35,22 @@ if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes M
 for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs|tools|man|completion)/[a-zA-Z0-9_./-]+\.[a-z]+`' \
   ./*.md docs/*.md docs/*/*.md | tr -d '`' | sort -u); do
   if [[ $file != *NAME* && ! -e $file ]]; then complain "a guide names a file that is not there:" "$file"; fi
+done
+
+# The file tour: a row has a file and what is there, or is a heading; every file of these folders is named, a header by
+# itself or by its source, a source by itself or by its header.
+tour=$(sed -n '/^## File tour/,/^## [^F]/p' docs/architecture.md)
+# shellcheck disable=SC2016 # the quotes are theirs
+stray=$(grep '^|' <<< "$tour" | sed 1,2d | grep -vE '^\| (`[^`]+/[^`]+`(, `[^`]+/[^`]+`)* \| [^|]+|\*\*[a-z, ]+\*\* \| ?)\|$' || true)
+if [[ -n $stray ]]; then complain "stray rows in the file tour:" "$stray"; fi
+# shellcheck disable=SC2016
+named=$(grep -oE '`[^` ]+/[^` ]+`' <<< "$tour" | tr -d '`' | sort -u)
+twice=$(grep '^| `' <<< "$tour" | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | grep . | sort | uniq -d)
+if [[ -n $twice ]]; then complain "rows that the file tour has twice:" "$twice"; fi
+for file in $(find src include cli tools examples cmake scripts -type f ! -name CMakeLists.txt ! -name '*.md' | sort); do
+  other=${file%.[ch]}
+  case $file in *.c) other+=.h ;; *.h) other+=.c ;; esac
+  if ! grep -qxF -e "$file" -e "$other" <<< "$named"; then complain "the file tour leaves out:" "$file"; fi
 done
 
 exit $failed
