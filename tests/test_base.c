@@ -31,6 +31,23 @@ static void streams_are_philox(void **state) {
   assert_int_equal(rpinn_stream_word(&stream), 0x9b00dbd8u);
 }
 
+/* The last block that the counter names is as ever; what follows is neither the first again nor what another
+ * stream has there. Expected values: Philox written anew in Python, with the key that the block of the purpose 0
+ * gives. */
+static void streams_go_on_after_the_last_block(void **state) {
+  (void)state;
+  RpinnStream stream = rpinn_stream(0x123456789abcdefu, RPINN_PURPOSE_CHAIN, 5, 7);
+  RpinnStream other = rpinn_stream(0x123456789abcdefu, RPINN_PURPOSE_START, 5, 7);
+  stream.counter[0] = other.counter[0] = UINT32_MAX;
+  const uint32_t expected[3][4] = {{0xe5548a3fu, 0x8a1fbbdeu, 0xde58dd0bu, 0x851daebdu},
+                                   {0x233003a2u, 0xb331590bu, 0x604d65e2u, 0x1f7ac29du},
+                                   {0xb27d980bu, 0xd2e1e583u, 0xeebac2a4u, 0x39f4543eu}};
+  for (size_t block = 0; block < 3; block++)
+    for (size_t i = 0; i < 4; i++) assert_int_equal(rpinn_stream_word(&stream), expected[block][i]);
+  for (size_t i = 0; i < 4; i++) rpinn_stream_word(&other);
+  for (size_t i = 0; i < 4; i++) assert_int_not_equal(rpinn_stream_word(&other), expected[1][i]);
+}
+
 static void streams_differ_by_name(void **state) {
   (void)state;
   RpinnStream streams[] = {
@@ -125,6 +142,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(arena_gives_zeroed_aligned_memory),
       cmocka_unit_test(streams_are_philox),
+      cmocka_unit_test(streams_go_on_after_the_last_block),
       cmocka_unit_test(streams_differ_by_name),
       cmocka_unit_test(moments_of_the_streams),
       cmocka_unit_test(permutations_are_fair),

@@ -1,28 +1,37 @@
-/* Key: the seed. Counter: (block, purpose and part, member low, member high). A stream has 2^32 blocks of
- * four 32-bit words, so streams never overlap. */
+/* Key: the seed. Counter: (block, purpose and part, member low, member high), so streams never overlap. After
+ * 2^32 blocks of four 32-bit words a stream goes on under the key that the block with the purpose 0, which no
+ * stream has, gives it; keys of 64 bits, so that it neither repeats nor meets another. */
 #include "random_stream.h"
 
 #include <Random123/philox.h>
 #include <math.h>
 
-enum { PART_BITS = 24 };
+enum { PART_BITS = 24, PART_MASK = (1 << PART_BITS) - 1 };
 
 RpinnStream rpinn_stream(uint64_t seed, RpinnPurpose purpose, uint64_t member, uint32_t part) {
   return (RpinnStream){.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
-                       .counter = {0, (uint32_t)purpose << PART_BITS | (part & ((1u << PART_BITS) - 1)),
-                                   (uint32_t)member, (uint32_t)(member >> 32)}};
+                       .counter = {0, (uint32_t)purpose << PART_BITS | (part & PART_MASK), (uint32_t)member,
+                                   (uint32_t)(member >> 32)}};
+}
+
+/* The block of the stream's name with these two words of the counter. */
+static philox4x32_ctr_t block_at(const RpinnStream *stream, uint32_t number, uint32_t purpose_and_part) {
+  philox4x32_ctr_t counter = {{number, purpose_and_part, stream->counter[2], stream->counter[3]}};
+  philox4x32_key_t key = {{stream->key[0], stream->key[1]}};
+  return philox4x32(counter, key);
+}
+
+static void next_block(RpinnStream *stream) {
+  philox4x32_ctr_t block = block_at(stream, stream->counter[0], stream->counter[1]);
+  for (int i = 0; i < 4; i++) stream->words[i] = block.v[i];
+  stream->num_words = 4;
+  if (++stream->counter[0]) return;
+  philox4x32_ctr_t next_key = block_at(stream, 0, stream->counter[1] & PART_MASK);
+  for (int i = 0; i < 2; i++) stream->key[i] = next_key.v[i];
 }
 
 uint32_t rpinn_stream_word(RpinnStream *stream) {
-  if (!stream->num_words) {
-    philox4x32_ctr_t counter = {
-        {stream->counter[0], stream->counter[1], stream->counter[2], stream->counter[3]}};
-    philox4x32_key_t key = {{stream->key[0], stream->key[1]}};
-    philox4x32_ctr_t block = philox4x32(counter, key);
-    for (int i = 0; i < 4; i++) stream->words[i] = block.v[i];
-    stream->counter[0]++;
-    stream->num_words = 4;
-  }
+  if (!stream->num_words) next_block(stream);
   return stream->words[4 - stream->num_words--];
 }
 

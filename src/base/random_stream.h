@@ -1,13 +1,13 @@
 /* Counter-based random streams (Philox 4x32-10). A stream is named by (seed, purpose, member, part): member k
  * draws the same numbers whichever thread, rank or resumed run computes it, and however many members there
- * are. */
+ * are. A stream has no end: it does not repeat after the 2^32 blocks that its counter can name. */
 #ifndef RPINN_BASE_RANDOM_STREAM_H
 #define RPINN_BASE_RANDOM_STREAM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The numbers are part of the file format of every run: add at the end, never renumber. */
+/* The numbers are part of the file format of every run: add at the end, never renumber. 0 is taken. */
 typedef enum RpinnPurpose {
   RPINN_PURPOSE_POINTS = 1,       /* where residuals are evaluated; part: term */
   RPINN_PURPOSE_NOISE = 2,        /* noise of synthetic data; part: term */
