@@ -51,13 +51,33 @@ static void check_updates(size_t num_warmup, size_t begin, size_t end, const siz
   assert_int_equal(found, count);
 }
 
+/* Stan's windows (windowed_adaptation.hpp: 75, 25, 50) by hand, iterations from 0. The slow phase ends with
+ * iteration e = n - 51. The first window ends with 75 + 25 - 1 = 99. A window that has ended with iteration i
+ * doubles the length L; the next ends with i + L, but with e when that is not e and the one after it would end
+ * beyond: i + L + 2 L > e.
+ *   150: e = 99, and 99 is the end
+ *   151: 99; L = 50, 149 + 100 > 100: e = 100.     175: 99, e = 124.     199: 99, e = 148
+ *   200: 99; L = 50, 149 is e.                     201: 99; 149 + 100 > 150: e = 150
+ *   280: 99; 149 + 100 > 229: e
+ *   299: 99; 149 + 100 > 248: e                    300: 99; 149 + 100 is not > 249: 149; L = 100, 249 is e
+ *   400: 99; 149; L = 100, 249 + 200 > 349: e
+ *  1000: 99; 149; 249; L = 200, 449 + 400 is not > 949: 449; L = 400, 849 + 800 > 949: e
+ * Below 150: 15 % of n (rounded down), the rest, 10 % of n; below 20: none. */
 static void windows_of_adaptation(void **state) {
   (void)state;
   check_updates(150, 75, 100, (size_t[]){99}, 1);
+  check_updates(151, 75, 101, (size_t[]){99, 100}, 2);
+  check_updates(175, 75, 125, (size_t[]){99, 124}, 2);
+  check_updates(199, 75, 149, (size_t[]){99, 148}, 2);
   check_updates(200, 75, 150, (size_t[]){99, 149}, 2);
+  check_updates(201, 75, 151, (size_t[]){99, 150}, 2);
   check_updates(280, 75, 230, (size_t[]){99, 229}, 2);
+  check_updates(299, 75, 249, (size_t[]){99, 248}, 2);
+  check_updates(300, 75, 250, (size_t[]){99, 149, 249}, 3);
+  check_updates(400, 75, 350, (size_t[]){99, 149, 349}, 3);
   check_updates(1000, 75, 950, (size_t[]){99, 149, 249, 449, 949}, 5);
-  check_updates(100, 15, 90, (size_t[]){89}, 1); /* too short: 15 %, 75 %, 10 % */
+  check_updates(149, 22, 135, (size_t[]){134}, 1);
+  check_updates(100, 15, 90, (size_t[]){89}, 1);
   check_updates(20, 3, 18, (size_t[]){17}, 1);
   check_updates(19, 0, 0, NULL, 0);
   check_updates(0, 0, 0, NULL, 0);
@@ -92,9 +112,16 @@ static void metric_regularises(void **state) {
     assert_int_equal(rpinn_nuts_metric_update(context, &metric), RPINN_OK);
     check_close(metric.inverse[0], 3 / 8. * 13 + 1e-3 * 5 / 8, 1e-15);
     check_close(metric.inverse[second], 3 / 8. * 7 + 1e-3 * 5 / 8, 1e-15);
-    if (kind != RPINN_METRIC_DENSE) continue;
-    check_close(metric.inverse[1], 3 / 8. * 4, 1e-15);
-    assert_true(metric.inverse[1] == metric.inverse[2]);
+    if (kind == RPINN_METRIC_DENSE) {
+      check_close(metric.inverse[1], 3 / 8. * 4, 1e-15);
+      assert_true(metric.inverse[1] == metric.inverse[2]);
+    }
+    /* One draw has no covariance: the metric so far stands for it. */
+    double first = metric.inverse[0], off_diagonal = metric.inverse[1];
+    rpinn_nuts_metric_learn(&metric, (double[]){50, 60});
+    assert_int_equal(rpinn_nuts_metric_update(context, &metric), RPINN_OK);
+    check_close(metric.inverse[0], first / 6 + 1e-3 * 5 / 6, 1e-15);
+    if (kind == RPINN_METRIC_DENSE) check_close(metric.inverse[1], off_diagonal / 6, 1e-15);
   }
   RpinnNutsMetric metric = make_metric(arena, RPINN_METRIC_DENSE, 2);
   rpinn_nuts_metric_learn(&metric, (double[]){1, 2});

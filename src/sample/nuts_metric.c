@@ -2,6 +2,7 @@
  *   d = x - mean,  mean += d/n,  S += (x - mean) d^T,   covariance S/(n - 1)
  *
  * The inverse metric is n/(n+5) S/(n-1) + 1e-3 * 5/(n+5) I: few draws must not make a direction look flat.
+ * One draw has no covariance; as in Stan, the inverse metric so far stands for S/(n-1) then.
  *
  * Momenta with z ~ N(0, I): p_i = z_i/sqrt(M^-1_ii), or L^T p = z with M^-1 = L L^T, whose covariance is
  * L^-T L^-1 = M. */
@@ -99,13 +100,15 @@ bool rpinn_nuts_metric_refresh(RpinnNutsMetric *metric) {
 RpinnStatus rpinn_nuts_metric_update(RpinnContext *context, RpinnNutsMetric *metric) {
   if (metric->kind == RPINN_METRIC_UNIT) return RPINN_OK;
   size_t N = metric->num_parameters, stride = diagonal_stride(metric), num_draws = metric->num_draws;
-  double n = (double)num_draws, weight = num_draws > 1 ? n / (n + shrink_weight) / (n - 1) : 0;
+  bool spread = num_draws > 1;
+  double n = (double)num_draws, weight = n / (n + shrink_weight) / (spread ? n - 1 : 1);
+  const double *squares = spread ? metric->squares : metric->inverse;
   if (metric->kind == RPINN_METRIC_DIAGONAL)
-    for (size_t i = 0; i < N; i++) metric->inverse[i] = weight * metric->squares[i];
+    for (size_t i = 0; i < N; i++) metric->inverse[i] = weight * squares[i];
   else
     for (size_t i = 0; i < N; i++)
       for (size_t j = 0; j <= i; j++)
-        metric->inverse[i * N + j] = metric->inverse[j * N + i] = weight * metric->squares[i * N + j];
+        metric->inverse[i * N + j] = metric->inverse[j * N + i] = weight * squares[i * N + j];
   for (size_t i = 0; i < N; i++)
     metric->inverse[i * stride] += shrink_to * shrink_weight / (n + shrink_weight);
   forget_draws(metric);

@@ -3,8 +3,9 @@
  *   | start: step only | base | 2 base | 4 base … stretched | end: step only |
  *
  * In the middle phase draws are collected; at the end of each window they become the metric and are
- * forgotten. Windows double, so that a bad early estimate costs little; a window is stretched to the end of
- * the phase when the one after it would not fit. */
+ * forgotten. Windows double, so that a bad early estimate costs little; a window after the first is cut or
+ * stretched to the end of the phase when the one after it would not fit. These are Stan's windows
+ * (windowed_adaptation.hpp). */
 #ifndef RPINN_SAMPLE_WARMUP_WINDOWS_H
 #define RPINN_SAMPLE_WARMUP_WINDOWS_H
 
@@ -12,8 +13,8 @@
 #include <stddef.h>
 
 typedef struct RpinnWarmupWindows {
-  size_t begin, base,
-      end; /* iterations begin <= i < end collect draws; the first window has `base` of them */
+  size_t begin, end; /* iterations begin <= i < end collect draws */
+  size_t base;       /* length of the first window */
 } RpinnWarmupWindows;
 
 /* A warmup too short for start + base + end is shared 15 : 75 : 10 between them; one of fewer than 20
