@@ -113,7 +113,7 @@ static void *work(void *user) {
 /* The next event, or NULL after a tenth of a second or when all threads are done (*over). */
 static void *pop(RpinnTaskPool *pool, bool *over) {
   struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
+  clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += 100000000;
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
@@ -149,6 +149,15 @@ static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
   return status;
 }
 
+/* Its timed waits go by the steady clock: the wall clock may be set at any time. */
+static void steady_cond_init(pthread_cond_t *condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
 static size_t start_threads(RpinnTaskPool *pool, Worker *workers) {
   size_t started = 0;
   for (; started < pool->options->num_threads; started++) {
@@ -172,7 +181,7 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
   *result = (RpinnTaskPoolResult){0};
   if (!workers) return rpinn_fail_memory(context);
   pthread_mutex_init(&pool.mutex, NULL);
-  pthread_cond_init(&pool.not_empty, NULL);
+  steady_cond_init(&pool.not_empty);
   pthread_cond_init(&pool.not_full, NULL);
   size_t started = start_threads(&pool, workers);
   RpinnStatus status =
