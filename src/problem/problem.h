@@ -134,6 +134,11 @@ typedef struct RpinnDrawnFieldSpec {
   uint64_t seed;
 } RpinnDrawnFieldSpec;
 
+typedef struct RpinnWellSpec {
+  double x[RPINN_MADE_MAX_AXES];
+  double rate;
+} RpinnWellSpec;
+
 typedef struct RpinnSolvedFlowSpec {
   bool present;
   RpinnPlace place;
@@ -146,10 +151,7 @@ typedef struct RpinnSolvedFlowSpec {
     RpinnNamedExpression value;  /* of coordinates and constants */
   } sides[RPINN_MADE_NUM_SIDES]; /* in the order of RpinnFlowSide of finite_volume.h */
   size_t num_wells;
-  struct RpinnWellSpec {
-    double x[RPINN_MADE_MAX_AXES];
-    double rate;
-  } * wells;
+  RpinnWellSpec *wells;
 } RpinnSolvedFlowSpec;
 
 typedef struct RpinnTruthSpec {

@@ -112,7 +112,7 @@ static RpinnStatus read_sides(RpinnReader *reader, const RpinnYaml *node) {
       "as right: {head: 0}");
 }
 
-static RpinnStatus read_well(RpinnReader *reader, const RpinnYaml *node, struct RpinnWellSpec *well) {
+static RpinnStatus read_well(RpinnReader *reader, const RpinnYaml *node, RpinnWellSpec *well) {
   static const char *const keys[] = {"at", "rate"};
   const RpinnProblem *problem = reader->problem;
   const RpinnYaml *at, *rate;
@@ -123,7 +123,7 @@ static RpinnStatus read_well(RpinnReader *reader, const RpinnYaml *node, struct 
     return rpinn_fail_at(reader->context, at->place,
                          "the place of a well is not a list of %zu; expected one number per coordinate",
                          problem->num_coordinates);
-  *well = (struct RpinnWellSpec){.x = {0.5, 0.5}}; /* the middle of an axis that is not there */
+  *well = (RpinnWellSpec){.x = {0.5, 0.5}}; /* the middle of an axis that is not there */
   for (size_t i = 0; i < at->count; i++) {
     const RpinnCoordinate *coordinate = &problem->coordinates[i];
     RPINN_TRY(rpinn_reader_number(reader, at->items[i], "the place of a well", &well->x[i]));
@@ -141,7 +141,7 @@ static RpinnStatus read_wells(RpinnReader *reader, const RpinnYaml *node) {
     return rpinn_fail_at(reader->context, node->place,
                          "wells is %s; expected a list such as [{at: [0.5, 0.2], rate: 1}]",
                          rpinn_yaml_kind_name(node->kind));
-  flow->wells = RPINN_ARENA_NEW(reader->problem->arena, struct RpinnWellSpec, node->count);
+  flow->wells = RPINN_ARENA_NEW(reader->problem->arena, RpinnWellSpec, node->count);
   if (!flow->wells) return rpinn_fail_memory(reader->context);
   for (size_t w = 0; w < node->count; w++) RPINN_TRY(read_well(reader, node->items[w], &flow->wells[w]));
   flow->num_wells = node->count;

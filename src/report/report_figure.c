@@ -7,9 +7,9 @@
 
 RpinnSheet *rpinn_figure_sheet(RpinnFigureSet *figures, const char *name, size_t columns) {
   if (!figures) return NULL;
-  struct RpinnNamedSheet **grown = realloc(figures->items, (figures->count + 1) * sizeof(*grown));
+  RpinnNamedSheet **grown = realloc(figures->items, (figures->count + 1) * sizeof(*grown));
   if (grown) figures->items = grown;
-  struct RpinnNamedSheet *item = grown ? calloc(1, sizeof *item) : NULL;
+  RpinnNamedSheet *item = grown ? calloc(1, sizeof *item) : NULL;
   if (!item) {
     figures->failed = true;
     return NULL;

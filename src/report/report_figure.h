@@ -4,14 +4,16 @@
 
 #include "plot_sheet.h"
 
+typedef struct RpinnNamedSheet {
+  char name[128];
+  RpinnSheet sheet;
+} RpinnNamedSheet;
+
 /* The sheets of a page, in its order. Begins as {0}. */
 typedef struct RpinnFigureSet {
   size_t count;
-  struct RpinnNamedSheet {
-    char name[128];
-    RpinnSheet sheet;
-  } * *items;  /* [count] */
-  bool failed; /* no memory for one of them */
+  RpinnNamedSheet **items; /* [count] */
+  bool failed;             /* no memory for one of them */
 } RpinnFigureSet;
 
 /* A sheet of so many columns of panels, for figures/NAME.*; NULL where figures is NULL. */
