@@ -112,7 +112,27 @@ all_known() {
   done
 }
 as_root=()
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@"; }
+# apt ARGUMENT...: apt-get. While another program (an upgrade at night, a second shell) holds one of apt's locks, waits
+# for it: apt-get itself can wait for dpkg's lock only, not for those of the lists and the archives.
+longest_wait=600
+messages=$(mktemp)
+trap 'rm -f "$messages"' EXIT
+apt() {
+  local since=$SECONDS waiting=false
+  until "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" 2> "$messages"; do
+    if ! grep -qE 'Could not get lock|Unable to lock|Unable to acquire the dpkg' "$messages" ||
+      ((SECONDS - since >= longest_wait)); then
+      cat "$messages" >&2
+      return 1
+    fi
+    if ! $waiting; then
+      echo "dependencies: another program is using apt; waiting until it is done, at most $longest_wait s" >&2
+    fi
+    waiting=true
+    sleep 2
+  done
+  cat "$messages" >&2
+}
 
 tool apt-get || refuse "there is no apt-get here; install these with your package manager, then start again."
 if ! $dry_run; then
@@ -134,5 +154,8 @@ if $dry_run; then exit 0; fi
 
 # Old package lists may name files that are gone: refresh them and try once more.
 install=(install --no-install-recommends -o Dpkg::Use-Pty=0 "${packages[@]}")
-apt "${install[@]}" > /dev/null || { apt update > /dev/null && apt "${install[@]}"; }
+if ! apt "${install[@]}" > /dev/null; then
+  apt update > /dev/null
+  apt "${install[@]}"
+fi
 echo "dependencies: installed ${packages[*]}"
