@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-more check-long fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
+.PHONY: help demo check check-all check-more check-long mutants fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -36,6 +36,9 @@ check-more: ## after make check: the whole paper at the scale quick, reports in 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target
 	@RPINN_TEST_LABELS="-L long" scripts/test.sh build-gcc
+
+mutants: ## put known faults into a copy of the tree and say which the tests find, see tests/mutants/README.md
+	@tests/mutants/run.sh tests/mutants/*.tsv
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 10)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
