@@ -63,6 +63,7 @@ typedef struct RpinnPredictOptions {
   const char *points_file; /* CSV with one column per coordinate */
   const char *quantities; /* names of fields and quantities, separated by commas; NULL: those of `predict:` */
   bool extrapolate;       /* allow points outside the domain */
+  const char *out_file; /* where the result goes too, whole or not at all; NULL: nowhere. Never the points. */
 } RpinnPredictOptions;
 
 /* The run at other points: CSV with the coordinates, and mean, std, q025, median and q975 of every quantity

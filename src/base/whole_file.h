@@ -1,4 +1,4 @@
-/* Whole files: read into memory, and written so that nobody ever sees a half. */
+/* Whole files, read into memory; part_file.h writes them. */
 #ifndef RPINN_BASE_WHOLE_FILE_H
 #define RPINN_BASE_WHOLE_FILE_H
 
@@ -13,8 +13,5 @@ RpinnStatus rpinn_file_read(RpinnContext *context, const char *path, size_t limi
 /* Refuse more than limit_mebibytes. */
 RpinnStatus rpinn_file_check_size(RpinnContext *context, const char *file, size_t length,
                                   size_t limit_mebibytes);
-
-/* Write PATH.part and rename it to PATH. A failed text is a lack of memory. */
-RpinnStatus rpinn_file_write(RpinnContext *context, const char *path, const RpinnText *text);
 
 #endif

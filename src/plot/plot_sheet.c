@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "whole_file.h"
+#include "part_file.h"
 
 /* ---- pieces of gnuplot ---- */
 
@@ -351,7 +351,7 @@ RpinnStatus rpinn_sheet_save(RpinnContext *context, const RpinnSheet *sheet, con
   rpinn_text_append(&file, "%s.gp", name);
   rpinn_text_append(&path, "%s/%s.gp", folder, name);
   RpinnStatus status = path.failed || file.failed ? rpinn_fail_memory(context)
-                                                  : rpinn_file_write(context, path.bytes, &script);
+                                                  : rpinn_part_file_write(context, path.bytes, &script);
   if (status == RPINN_OK) *drawing = rpinn_gnuplot(folder, file.bytes);
   rpinn_text_free(&script);
   rpinn_text_free(&path);

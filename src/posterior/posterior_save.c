@@ -1,25 +1,18 @@
 /* run.yaml: the complete resolved problem, with the files that it read beside it. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "gaussian_term.h"
+#include "part_file.h"
 #include "posterior.h"
 #include "whole_file.h"
 
+/* What stands there already, from an earlier session of the run, is not touched. */
 static RpinnStatus write_file(RpinnContext *context, const char *folder, const char *name,
                               const RpinnText *text) {
-  char path[4096];
-  if (text->failed) return rpinn_fail_memory(context);
-  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the folder has more than 4000 characters");
-  FILE *file = fopen(path, "wb");
-  if (!file) return rpinn_fail_file(context, RPINN_ERROR_IO, "create", path);
-  bool written = fwrite(text->bytes, 1, text->length, file) == text->length;
-  int reason = errno;
-  bool closed = fclose(file) == 0;
-  if (!written) errno = reason;
-  return written && closed ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "write", path);
+  RpinnText path = {0};
+  rpinn_text_append(&path, "%s/%s", folder, name);
+  RpinnStatus status =
+      path.failed ? rpinn_fail_memory(context) : rpinn_part_file_update(context, path.bytes, text);
+  rpinn_text_free(&path);
+  return status;
 }
 
 /* Did any fitted or held-out term take its points or values from a file? */

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "whole_file.h"
+#include "part_file.h"
 
 static double steady_seconds(void) {
   struct timespec now;
@@ -91,5 +91,5 @@ RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *
                                    const RpinnText *text) {
   char path[RPINN_PATH_SIZE];
   file_path(folder, name, "", path);
-  return rpinn_file_write(context, path, text);
+  return rpinn_part_file_write(context, path, text);
 }

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "finished_run.h"
 #include "moments.h"
+#include "part_file.h"
 #include "run_state.h"
 
 char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
@@ -187,9 +189,20 @@ static void write_csv(const Prediction *prediction, RpinnText *csv) {
   }
 }
 
+/* By whatever name: a link, another spelling. */
+static RpinnStatus check_out_file(RpinnContext *context, const RpinnPredictOptions *options) {
+  struct stat out, points;
+  if (!options->out_file || stat(options->out_file, &out) != 0 || stat(options->points_file, &points) != 0 ||
+      !S_ISREG(out.st_mode) || out.st_dev != points.st_dev || out.st_ino != points.st_ino)
+    return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = options->out_file},
+                       "the predictions would replace the points they are made at; choose another file");
+}
+
 static RpinnStatus predict(Prediction *prediction, const char *folder, const RpinnPredictOptions *options,
                            RpinnText *csv) {
   RpinnContext *context = prediction->context;
+  RPINN_TRY(check_out_file(context, options));
   RPINN_TRY(rpinn_run_open_finished(context, folder, NULL, &prediction->run));
   prediction->problem = prediction->run->problem;
   prediction->posterior = prediction->run->posteriors[0];
@@ -198,7 +211,8 @@ static RpinnStatus predict(Prediction *prediction, const char *folder, const Rpi
                                  options->points_file, options->extrapolate, &prediction->points));
   RPINN_TRY(pass_members(prediction));
   write_csv(prediction, csv);
-  return csv->failed ? rpinn_fail_memory(context) : RPINN_OK;
+  if (csv->failed) return rpinn_fail_memory(context);
+  return options->out_file ? rpinn_part_file_write(context, options->out_file, csv) : RPINN_OK;
 }
 
 char *rpinn_run_predict(RpinnContext *context, const char *folder, const RpinnPredictOptions *options) {

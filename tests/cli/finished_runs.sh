@@ -66,8 +66,18 @@ mistake "cannot open" predict b --points nowhere.csv
 mistake "did you mean '--points'?" predict b --point points.csv
 mistake "--out is given twice" predict b --points points.csv --out a.csv --out b.csv
 mistake "a second RUN" predict b b --points points.csv
+# … never into the points, whatever they are called
+cp points.csv before.csv
+ln -s points.csv linked.csv
+ln points.csv hard.csv
+for name in points.csv ./points.csv linked.csv hard.csv; do
+  mistake "$name: the predictions would replace the points they are made at" predict b --points points.csv --out "$name"
+done
+mistake "the predictions would replace the points" predict b --points linked.csv --out points.csv
+if ! cmp points.csv before.csv; then complain "rpinn predict changed its points"; fi
+run 0 predict b --points points.csv --out /dev/null
 run 1 predict b --points points.csv --out nowhere/f.csv
-has "$err" "cannot write 'nowhere/f.csv': No such file"
+has "$err" "nowhere/f.csv: cannot write this file: No such file"
 
 # Runs that are none
 for command in summary compare; do

@@ -34,4 +34,22 @@ problem 1 2 3 mm
 run 0 run named.yaml --samples 4 --threads 2 --time-limit 1000 --correct mh "${small[@]}" --resume
 run 0 summary named
 has "$out" "4 members"
+
+# What a run states about itself is written once, and replaced whole where it changes: a full disk leaves it as it is. A
+# limit on the size of files stands in for the disk.
+run 0 run "$RPINN_SOURCE_DIR/tests/problems/measured.yaml" --samples 3 --iterations 5 --out stated --quiet
+state=$(stat -c '%n %i %Y' stated/run.yaml stated/data.csv)
+run 0 run stated/run.yaml --out stated --quiet --resume
+if [[ $(stat -c '%n %i %Y' stated/run.yaml stated/data.csv) != "$state" ]]; then complain "run.yaml was written again"; fi
+cp stated/run.yaml before.yaml
+on_full_disk() { (trap '' XFSZ && ulimit -f 0 && "$RPINN_PROGRAM" "$@" --quiet 2>&1) | cat; }
+status=0
+message=$(on_full_disk run stated/run.yaml --samples 5 --out stated --resume) || status=$?
+if ((status != 1)); then complain "a full disk: exit code $status"; fi
+has "$message" "stated/run.yaml: cannot write this file: File too large"
+if ! cmp stated/run.yaml before.yaml; then complain "a full disk changed run.yaml"; fi
+if [[ -e stated/run.yaml.part ]]; then complain "a full disk left a part of run.yaml"; fi
+run 0 summary stated
+run 0 run stated/run.yaml --samples 5 --out stated --quiet --resume
+has "$(< stated/run.yaml)" "samples: 5"
 exit $failed

@@ -30,6 +30,13 @@ corner SQLite 'sqlite3' src/io
 mpi=$(including 'mpi\.h')
 if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes MPI:" "$mpi"; fi
 
+# Files are written whole by src/base/part_file.c. What it cannot do:
+#   run_folder.c  run.log grows line by line
+#   draw_spool.c  a scratch file without a name
+writers=$(grep -rnE '\<(fopen|fdopen|freopen) *\([^;]*"[^"]*[wa+]|\<(open|openat) *\([^;]*O_(WRONLY|RDWR|CREAT)|\<(creat|mkstemp|tmpfile) *\(' \
+  src cli | grep -vE '^src/(base/part_file|run/run_folder|run/draw_spool)\.c:' || true)
+if [[ -n $writers ]]; then complain "files written without src/base/part_file.h:" "$writers"; fi
+
 # Guides write files of the tree as `folder/…/name.extension`.
 # shellcheck disable=SC2016 # the quotes are theirs
 for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs|tools|man|completion)/[a-zA-Z0-9_./-]+\.[a-z]+`' \
