@@ -118,7 +118,7 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
 /* fields.vti, where the predictions fill a grid of two or three dimensions. */
 static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
   char path[RPINN_PATH_SIZE];
-  bool written, has_spread = run->results.num_members - run->results.num_failed > 1;
+  bool written, has_spread = run->results.num_draws > 1;
   if (run->problem->num_coordinates < 2 || !run->outputs.num_quantities) return RPINN_OK;
   snprintf(path, sizeof path, "%s/fields.vti", run->folder.path);
   return rpinn_vti_file_write(context, path, run->posteriors[0], run->results.mean,

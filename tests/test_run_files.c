@@ -1,0 +1,136 @@
+/* What reaches the user, by value: each number of posterior.nc, summary.json and the tables of a run of members, against
+ * one made by hand from the draws in posterior.nc. */
+#include "hand_files.h"
+
+enum { NUM_MEMBERS = 7 };
+
+/* The loss of a member is the energy with its own offsets, in parts by terms and prior; its gradient is that of this. */
+static void check_losses(const HandRun *run, bool has_offsets) {
+  RpinnPosterior *posterior = run->problem.posterior;
+  size_t M = posterior->model.num_rows, N = posterior->model.num_parameters, count = hand_total(run);
+  const double *member = hand_numbers(run, "sample_stats/member", count),
+               *loss = hand_numbers(run, "sample_stats/loss", count),
+               *norm = hand_numbers(run, "sample_stats/gradient_norm", count);
+  double parts[3][NUM_MEMBERS];
+  for (size_t i = 0; i < count; i++) {
+    double theta[32], offsets[64] = {0}, gradient[32], energy, own[3], square = 0;
+    check_same(member[i], (double)i, 0, "member");
+    hand_theta(run, i, theta);
+    if (has_offsets) rpinn_posterior_draw_offsets(posterior, i, offsets);
+    assert_true(M + N <= 64 && N <= 32);
+    bench_require(
+        &run->problem,
+        rpinn_posterior_energy(posterior, theta, has_offsets ? offsets : NULL, &energy, gradient, own),
+        "energy");
+    for (size_t j = 0; j < N; j++) square += gradient[j] * gradient[j];
+    check_same(loss[i], energy, 1e-9, "loss");
+    check_close(norm[i], sqrt(square), 1e-6);
+    if (!has_offsets) {
+      own[0] = hand_check_likelihood(run, "level", 6, i);
+      own[1] = hand_check_likelihood(run, "law", 5, i);
+      own[2] = hand_prior_energy(run, i);
+      check_same(own[0] + own[1] + own[2], energy, 1e-9, "energy by hand");
+    }
+    for (size_t k = 0; k < 3; k++) parts[k][i] = own[k];
+  }
+  const RpinnJsonValue *members = json_at(run->summary, "members");
+  check_same(json_number(members, "loss_median"), hand_quantile(count, loss, 0.5), 1e-12, "loss_median");
+  check_same(json_number(members, "gradient_norm_median"), hand_quantile(count, norm, 0.5), 1e-12,
+             "gradient_norm_median");
+  check_same(json_number(members, "term_loss_medians/level"), hand_quantile(count, parts[0], 0.5), 1e-8,
+             "level");
+  check_same(json_number(members, "term_loss_medians/law"), hand_quantile(count, parts[1], 0.5), 1e-8, "law");
+  check_same(json_number(members, "prior_loss_median"), hand_quantile(count, parts[2], 0.5), 1e-8, "prior");
+}
+
+static void check_members(const HandRun *run, const char *optimizer) {
+  size_t count = hand_total(run);
+  const RpinnJsonValue *members = json_at(run->summary, "members");
+  const double *iterations = hand_numbers(run, "sample_stats/iterations", count),
+               *evaluations = hand_numbers(run, "sample_stats/evaluations", count),
+               *converged = hand_numbers(run, "sample_stats/converged", count),
+               *attempts = hand_numbers(run, "sample_stats/attempts", count),
+               *loss = hand_numbers(run, "sample_stats/loss", count);
+  double num_converged = 0, num_retried = 0, num_stops = 0;
+  for (size_t i = 0; i < count; i++) {
+    assert_true(evaluations[i] >= iterations[i] && iterations[i] > 0);
+    num_converged += converged[i];
+    num_retried += attempts[i] > 0;
+  }
+  check_same(json_number(members, "converged"), num_converged, 0, "converged");
+  check_same(json_number(members, "retried"), num_retried, 0, "retried");
+  check_same(json_number(members, "failed"), 0, 0, "failed");
+  check_same(json_number(members, "iterations"), hand_quantile(count, iterations, 0.5), 0, "iterations");
+  double seconds = json_number(members, "seconds_median");
+  check_true(seconds > 0 && seconds < 30, "seconds_median %g", seconds);
+  assert_string_equal(json_text(members, "optimizer"), optimizer);
+  assert_string_equal(json_text(members, "start"), "glorot");
+  for (const RpinnJsonValue *stop = json_at(members, "stops")->first; stop; stop = stop->next)
+    num_stops += stop->number;
+  check_same(num_stops, (double)count, 0, "stops");
+  /* The way of member 0: from its start down to its loss. */
+  const RpinnJsonValue *trace = json_at(members, "first_trace");
+  assert_true(trace->count >= 2);
+  double last_iteration = -1, last = HUGE_VAL;
+  for (const RpinnJsonValue *pair = trace->first; pair; pair = pair->next) {
+    assert_int_equal(pair->count, 2);
+    assert_true(pair->first->number > last_iteration);
+    last_iteration = pair->first->number;
+    last = pair->first->next->number;
+  }
+  check_same(trace->first->first->number, 0, 0, "first iteration");
+  assert_true(last_iteration <= iterations[0] && last_iteration > 0.9 * iterations[0]); /* thinned */
+  check_same(last, loss[0], 1e-6, "last loss");
+}
+
+static void members_with_offsets(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "run", hand_yaml, "method=rpinn samples=7 optimizer=lbfgs iterations=3000");
+  HandRun run = hand_open(bench, "run");
+  hand_check_files(&run, "rpinn", NUM_MEMBERS);
+  check_losses(&run, true);
+  check_members(&run, "lbfgs");
+  check_same(json_number(run.summary, "members/converged"), NUM_MEMBERS, 0, "converged");
+  hand_close(&run);
+}
+
+static void members_without_offsets(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "run", hand_yaml, "method=ensemble samples=7 optimizer=adam iterations=60");
+  HandRun run = hand_open(bench, "run");
+  hand_check_files(&run, "ensemble", NUM_MEMBERS);
+  check_losses(&run, false);
+  check_members(&run, "adam");
+  check_same(json_number(run.summary, "members/stops/budget"), NUM_MEMBERS, 0, "stops/budget");
+  check_same(json_number(run.summary, "members/converged"), 0, 0, "converged");
+  check_same(json_number(run.summary, "members/iterations"), 60, 0, "iterations");
+  hand_close(&run);
+}
+
+/* One point has no spread: the cells of it are empty, and fields.vti leaves them out. */
+static void one_point_has_no_spread(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "run", hand_yaml, "method=map samples=5 optimizer=lm iterations=200");
+  HandRun run = hand_open(bench, "run");
+  assert_int_equal(hand_total(&run), 1);
+  check_same(json_number(run.summary, "samples_asked"), 1, 0, "samples_asked");
+  hand_check_predictions(&run);
+  hand_check_predictions_csv(&run);
+  hand_check_summary_csv(&run);
+  assert_true(isnan(json_number(run.summary, "unknowns/k/std")));
+  assert_true(isnan(json_number(run.summary, "quantities/u/lpp")));
+  const char *image = run_read(bench, "run", "fields.vti");
+  assert_null(strstr(image, "u_std"));
+  double values[HAND_POINTS];
+  hand_vti_array(image, "u_mean", values);
+  for (size_t p = 0; p < HAND_POINTS; p++)
+    check_close(values[p], hand_value(&run, 0, "u", hand_predict[p]), 1e-9);
+  hand_close(&run);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {test_in_folder(members_with_offsets),
+                                     test_in_folder(members_without_offsets),
+                                     test_in_folder(one_point_has_no_spread)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
