@@ -270,13 +270,13 @@ static void files_are_read_or_refused(void **state) {
   assert_string_equal(text, "absent.yaml: cannot open this file: No such file or directory");
   assert_int_equal(rpinn_yaml_read_file(fixture->context, fixture->arena, ".", &root), RPINN_ERROR_INPUT);
   rpinn_error_format(rpinn_context_error(fixture->context), text, sizeof text);
-  assert_string_equal(text, ".: cannot read this file: Is a directory");
+  assert_string_equal(text, ".: this is a directory; expected a file");
   assert_int_equal(rpinn_yaml_read_file(fixture->context, fixture->arena, "/dev/zero", &root),
                    RPINN_ERROR_INPUT);
   assert_int_equal(rpinn_yaml_read_file(fixture->context, fixture->arena, "/dev/null", &root),
                    RPINN_ERROR_INPUT);
   assert_string_equal(rpinn_context_error(fixture->context)->message,
-                      "found an empty document, expected keys and values");
+                      "this is a device; expected a file or a pipe");
 }
 
 #define TREE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -5,8 +5,11 @@
 #include "context.h"
 #include "text.h"
 
-/* Append all bytes of the file to an empty text, which the caller frees on every path. A file that cannot be
- * opened or read, and one of more than limit_mebibytes, is bad input. */
+enum { RPINN_PIPE_PATIENCE = 10 /* seconds without a byte from a pipe */ };
+
+/* Append all bytes of a file, or of a pipe until its writer closes it, to an empty text, which the caller frees on every
+ * path. Bad input: what cannot be opened or read, folders and devices, more than limit_mebibytes, a pipe from which
+ * nothing comes. */
 RpinnStatus rpinn_file_read(RpinnContext *context, const char *path, size_t limit_mebibytes,
                             RpinnText *bytes);
 

@@ -133,8 +133,8 @@ RpinnStatus rpinn_reader_interval(RpinnReader *reader, const RpinnYaml *node, co
   RPINN_TRY(rpinn_reader_number(reader, node->items[0], what, low));
   RPINN_TRY(rpinn_reader_number(reader, node->items[1], what, high));
   if (*low < *high && isfinite(*high - *low)) return RPINN_OK;
-  return rpinn_fail_at(reader->context, node->place, "%s is [%.10g, %.10g]; expected low < high", what, *low,
-                       *high);
+  return rpinn_fail_at(reader->context, node->place, "%s is [%.10g, %.10g]; expected %s", what, *low, *high,
+                       *low < *high ? "a width that a double can hold, at most 1.79e308" : "low < high");
 }
 
 /* ---- sections ---- */

@@ -35,7 +35,7 @@ RpinnStatus rpinn_reader_boolean(RpinnReader *reader, const RpinnYaml *node, con
 /* One of the choices; *position is its place in the list. */
 RpinnStatus rpinn_reader_choice(RpinnReader *reader, const RpinnYaml *node, const char *what,
                                 const char *const *choices, size_t num_choices, size_t *position);
-/* [low, high] with low < high. */
+/* [low, high] with low < high and a finite width. */
 RpinnStatus rpinn_reader_interval(RpinnReader *reader, const RpinnYaml *node, const char *what, double *low,
                                   double *high);
 

@@ -32,6 +32,21 @@ static bool has_auto(RpinnSetting setting) {
 
 #define LARGE 1e100 /* a limit that nobody meets is not worth showing */
 
+static void describe_reals(const RpinnSettingDefinition *definition, const char *also, char *text,
+                           size_t size) {
+  bool any_positive = definition->lowest < 1 / LARGE;
+  if (isinf(definition->highest))
+    snprintf(text, size, "a number above 0, inf included%s", also);
+  else if (definition->highest < LARGE && any_positive)
+    snprintf(text, size, "a number above 0 and at most %g%s", definition->highest, also);
+  else if (definition->highest < LARGE)
+    snprintf(text, size, "a number from %g to %g%s", definition->lowest, definition->highest, also);
+  else if (any_positive)
+    snprintf(text, size, "a number above 0%s", also);
+  else
+    snprintf(text, size, "a number of at least %g%s", definition->lowest, also);
+}
+
 static void describe_range(RpinnSetting setting, char *text, size_t size) {
   const RpinnSettingDefinition *definition = &definitions[setting];
   const char *also = has_auto(setting) ? " or auto" : "";
@@ -40,14 +55,7 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
     snprintf(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest,
              also);
     break;
-  case RPINN_SETTING_REAL:
-    if (isinf(definition->highest))
-      snprintf(text, size, "a number above 0, inf included%s", also);
-    else if (definition->highest < LARGE)
-      snprintf(text, size, "a number above 0 and at most %g%s", definition->highest, also);
-    else
-      snprintf(text, size, "a number above 0%s", also);
-    break;
+  case RPINN_SETTING_REAL: describe_reals(definition, also, text, size); break;
   case RPINN_SETTING_CHOICE:
     snprintf(text, size, "%s%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices,
              has_auto(setting) ? "|auto" : "");
@@ -94,8 +102,8 @@ bool rpinn_setting_has_choice(RpinnSetting setting, const char *text) {
   return choice_position(definitions[setting].choices, text) >= 0;
 }
 
-static RpinnStatus fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
-                              RpinnPlace place) {
+RpinnStatus rpinn_setting_fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
+                                     RpinnPlace place) {
   char range[256], near[64];
   describe_range(setting, range, sizeof range);
   bool suggests = nearest_choice(definitions[setting].choices, text, near);
@@ -123,7 +131,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
   case RPINN_SETTING_INTEGER:
   case RPINN_SETTING_REAL:
     if (is_auto) break;
-    if (!parse_number(setting, text, &number)) return fail_value(context, setting, text, place);
+    if (!parse_number(setting, text, &number)) return rpinn_setting_fail_value(context, setting, text, place);
     if (definitions[setting].kind == RPINN_SETTING_INTEGER)
       snprintf(canonical, sizeof canonical, "%.0f", number);
     else
@@ -132,13 +140,13 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
   case RPINN_SETTING_CHOICE:
     if (is_auto) break;
     number = choice_position(definitions[setting].choices, text);
-    if (number < 0) return fail_value(context, setting, text, place);
+    if (number < 0) return rpinn_setting_fail_value(context, setting, text, place);
     break;
   case RPINN_SETTING_TEXT:
     /* A path may be anything, so that only what looks like a typo of one of the words is refused. */
     if (!*text || (choice_position(definitions[setting].choices, text) < 0 && access(text, F_OK) != 0 &&
                    nearest_choice(definitions[setting].choices, text, (char[64]){0})))
-      return fail_value(context, setting, text, place);
+      return rpinn_setting_fail_value(context, setting, text, place);
     break;
   }
   settings->values[setting].number = number;

@@ -21,5 +21,8 @@ void rpinn_settings_reset(RpinnSettingsValues *settings);
 /* Parse and check one value; place is where it was written. */
 RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,
                                const char *text, RpinnPlace place);
+/* "NAME is 'TEXT'; expected …", with the nearest choice. */
+RpinnStatus rpinn_setting_fail_value(RpinnContext *context, RpinnSetting setting, const char *text,
+                                     RpinnPlace place);
 
 #endif

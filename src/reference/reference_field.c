@@ -42,8 +42,10 @@ static RpinnStatus make_grid(RpinnContext *context, const RpinnReferenceField *a
       return rpinn_fail(context, RPINN_ERROR_INPUT, "%zu cells along %s; expected 1 to %d", count,
                         reference->names[i], RPINN_FIELD_MAX_PLACES);
     if (!(asked->low[i] < asked->high[i]) || !isfinite(asked->high[i] - asked->low[i]))
-      return rpinn_fail(context, RPINN_ERROR_INPUT, "%s goes from %.10g to %.10g; expected low < high",
-                        reference->names[i], asked->low[i], asked->high[i]);
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "%s goes from %.10g to %.10g; expected %s",
+                        reference->names[i], asked->low[i], asked->high[i],
+                        asked->low[i] < asked->high[i] ? "a width that a double can hold, at most 1.79e308"
+                                                       : "low < high");
     reference->counts[i] = count;
     reference->num_cells *= count;
     reference->low[i] = asked->low[i];

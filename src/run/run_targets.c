@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Every attempt of a member has streams of its own. */
 static uint64_t stream_member(uint64_t member, uint32_t attempt) {
@@ -166,13 +168,25 @@ static RpinnStatus read_starts(const RpinnRun *run, RpinnMemberStore *store, Ear
   return rpinn_draw_store_visit(earlier->context, store, &plan, false, take_earlier, earlier);
 }
 
+/* Where the draws of the run to start from are. */
+static RpinnStatus find_earlier(RpinnContext *context, const char *folder, char path[RPINN_PATH_SIZE]) {
+  struct stat info;
+  if (snprintf(path, RPINN_PATH_SIZE, "%s/checkpoint.db", folder) >= RPINN_PATH_SIZE)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the run to start from is too long");
+  if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+    return rpinn_setting_fail_value(context, RPINN_SETTING_START, folder, (RpinnPlace){.file = "--start"});
+  if (access(path, F_OK) == 0) return RPINN_OK;
+  return rpinn_fail_at(
+      context, (RpinnPlace){.file = folder},
+      "this folder holds no run to start from; expected checkpoint.db, which rpinn run writes");
+}
+
 static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, const char *folder,
                                   const RpinnMemberTarget *targets) {
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *store;
   Earlier earlier = {.context = context, .folder = folder, .num_parameters = targets[0].num_parameters};
-  if (snprintf(path, sizeof path, "%s/checkpoint.db", folder) >= (int)sizeof path)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the run to start from is too long");
+  RPINN_TRY(find_earlier(context, folder, path));
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
   RpinnStatus status = read_starts(run, store, &earlier);
   rpinn_member_store_close(store);
