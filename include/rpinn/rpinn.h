@@ -8,6 +8,7 @@
 #include "rpinn/diagnose.h"
 #include "rpinn/draws.h"
 #include "rpinn/export.h"
+#include "rpinn/methods.h"
 #include "rpinn/nuts.h"
 #include "rpinn/optimize.h"
 #include "rpinn/posterior.h"

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "rpinn/methods.h"
 #include "rpinn/status.h"
 
 #ifdef __cplusplus
@@ -17,7 +18,7 @@ extern "C" {
  * role: FIXED decides the draws and so belongs to the identity of a run; FREE does not, and may change when the run
  * goes on. */
 #define RPINN_SETTING_LIST(X)                                                                                \
-  X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, "map|rpinn|ensemble|nuts|svgd", "how draws are made")    \
+  X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, RPINN_METHOD_CHOICES, "how draws are made")              \
   X(SAMPLES, "samples", INTEGER, FREE, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")  \
   X(ITERATIONS, "iterations", INTEGER, FIXED, "2000", 1, 1e12, "", "iterations of the optimiser per member") \
   X(OPTIMIZER, "optimizer", CHOICE, FIXED, "adam", 0, 0, "adam|lbfgs|lm|adagrad",                            \

@@ -33,7 +33,7 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
     write_text_fact(page, "Warmup", rpinn_report_setting(run, RPINN_SETTING_WARMUP));
     write_text_fact(page, "Metric", rpinn_report_setting(run, RPINN_SETTING_METRIC));
   } else {
-    write_number_fact(page, run->method == RPINN_METHOD_SVGD ? "Particles" : "Members",
+    write_number_fact(page, run->method == &rpinn_method_svgd ? "Particles" : "Members",
                       (double)rpinn_report_num_draws(run));
     write_text_fact(page, "Optimiser", rpinn_report_setting(run, RPINN_SETTING_OPTIMIZER));
     write_text_fact(page, "Iterations, at most", rpinn_report_setting(run, RPINN_SETTING_ITERATIONS));
@@ -58,22 +58,6 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
   rpinn_text_append(page, "</dl>\n");
 }
 
-const char *rpinn_report_method_meaning(RpinnMethod method) {
-  static const char *const meanings[] = {
-      [RPINN_METHOD_MAP] = "The most probable point of the posterior: one minimiser of the loss.",
-      [RPINN_METHOD_RPINN] =
-          ("Randomised PINNs: every member minimises the loss with noise of its own on data, "
-           "residuals and prior, and stands for a draw from the posterior."),
-      [RPINN_METHOD_ENSEMBLE] =
-          "A deep ensemble: every member minimises the same loss from a start of its own.",
-      [RPINN_METHOD_NUTS] =
-          "Hamiltonian Monte Carlo with the no-U-turn sampler: chains of draws from the posterior.",
-      [RPINN_METHOD_SVGD] =
-          ("Stein variational gradient descent: particles that climb the posterior and push each "
-           "other apart.")};
-  return meanings[method];
-}
-
 void rpinn_report_head(const RpinnReport *report) {
   const RpinnRun *run = report->run;
   RpinnText *page = report->page;
@@ -81,8 +65,7 @@ void rpinn_report_head(const RpinnReport *report) {
   rpinn_markup_text(page, run->problem->name);
   rpinn_text_append(page, " <span>");
   rpinn_markup_text(page, rpinn_report_setting(run, RPINN_SETTING_METHOD));
-  rpinn_text_append(page, "</span></h1>\n<p class=\"lead\">%s</p>\n",
-                    rpinn_report_method_meaning(run->method));
+  rpinn_text_append(page, "</span></h1>\n<p class=\"lead\">%s</p>\n", run->method->meaning);
   write_facts(run, page);
   rpinn_text_append(page, "</header>\n");
 }

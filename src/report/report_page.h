@@ -28,8 +28,6 @@ void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *
 void rpinn_report_close_page(const RpinnReport *report);
 /* report_head.c: name, method and the facts about a run. */
 void rpinn_report_head(const RpinnReport *report);
-/* What a method does, in one sentence. */
-const char *rpinn_report_method_meaning(RpinnMethod method);
 /* report_warnings.c: what to beware of, as items of a list; nothing where there is nothing. */
 void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list);
 /* … and as a box. */

@@ -117,7 +117,7 @@ RpinnStatus rpinn_report_shape(const RpinnReport *report) {
                     "the energy%s.</p>\n</section>\n",
                     has_chains ? "at the last draw of each chain" : "at the last member",
                     shape->num_eigenvalues,
-                    report->run->method == RPINN_METHOD_RPINN
+                    report->run->method == &rpinn_method_rpinn
                         ? ", which members of rPINN need not be: each minimises a loss of its own"
                         : "");
   return RPINN_OK;

@@ -24,7 +24,7 @@ static void warn_about_members(const RpinnRun *run, RpinnText *list) {
     rpinn_text_append(
         list, "<li>%llu member%s began again from a fresh start after a loss that was not finite.</li>\n",
         (unsigned long long)results->num_retried, rpinn_plural(results->num_retried));
-  if (unconverged && run->method != RPINN_METHOD_SVGD)
+  if (unconverged && run->method != &rpinn_method_svgd)
     rpinn_text_append(list,
                       "<li>%llu of %llu member%s stopped before converging. The iteration budget acts as a "
                       "regulariser: another budget gives another answer.</li>\n",
@@ -63,14 +63,14 @@ static void warn_about_chains(const RpinnRun *run, RpinnText *list) {
 
 static void warn_about_spread(const RpinnRun *run, RpinnText *list) {
   uint64_t good = rpinn_report_num_draws(run);
-  const char *things = run->plan.has_chains               ? "draws"
-                       : run->method == RPINN_METHOD_SVGD ? "particles"
-                                                          : "members";
-  if (run->method == RPINN_METHOD_ENSEMBLE)
+  const char *things = run->plan.has_chains                ? "draws"
+                       : run->method == &rpinn_method_svgd ? "particles"
+                                                           : "members";
+  if (run->method == &rpinn_method_ensemble)
     rpinn_text_append(list,
                       "<li>The spread of an ensemble is that of its starts. It is not a posterior: the bands "
                       "and scores of uncertainty below have no such meaning.</li>\n");
-  if (run->method == RPINN_METHOD_SVGD)
+  if (run->method == &rpinn_method_svgd)
     rpinn_text_append(
         list, "<li>The spread of the particles is that of the moment at which they were stopped: another "
               "number of iterations gives another spread.</li>\n");

@@ -64,3 +64,20 @@ RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberSto
     RPINN_TRY(find_length(context, store, chain, is_warmup, *length, length));
   return RPINN_OK;
 }
+
+RpinnStatus rpinn_draw_store_shorten_plan(RpinnContext *context, RpinnMemberStore *store,
+                                          RpinnDrawPlan *plan) {
+  if (!plan->has_chains) return RPINN_OK;
+  return rpinn_draw_store_common_length(context, store, plan->num_chains, false, plan->num_draws,
+                                        &plan->num_draws);
+}
+
+RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
+                                   uint64_t *count) {
+  uint64_t finished, failed;
+  *count = plan->num_chains * plan->num_draws;
+  if (plan->has_chains) return RPINN_OK;
+  RPINN_TRY(rpinn_member_store_count(context, store, plan->num_draws, &finished, &failed));
+  *count = finished - failed;
+  return RPINN_OK;
+}

@@ -13,6 +13,11 @@ typedef struct RpinnDrawPlan {
   uint64_t num_draws;  /* of each chain; without chains: members, failed ones included */
 } RpinnDrawPlan;
 
+/* What is begun on its own: chains, or members. */
+static inline uint64_t rpinn_draw_plan_num_starts(const RpinnDrawPlan *plan) {
+  return plan->has_chains ? plan->num_chains : plan->num_draws;
+}
+
 /* Where the store keeps a draw of a chain (of its warmup), and the chain's state. */
 uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw);
 uint64_t rpinn_chain_state_key(uint64_t chain);
@@ -30,6 +35,12 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    bool warmup,
                                    RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
                                    void *user);
+/* The draws of the plan that are in the store: chains as long as the shortest of them. */
+RpinnStatus rpinn_draw_store_shorten_plan(RpinnContext *context, RpinnMemberStore *store,
+                                          RpinnDrawPlan *plan);
+/* Draws of the plan in the store that did not fail. */
+RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
+                                   uint64_t *count);
 /* Draws (of the warmup) that the shortest of the chains has, at most `most`. */
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,

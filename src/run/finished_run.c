@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "method.h"
 #include "run_folder.h"
 #include "whole_file.h"
 
@@ -90,6 +91,11 @@ void rpinn_finished_run_close(RpinnFinishedRun *run) {
 
 /* ---- tables ---- */
 
+/* NULL: another version's, or none at all. */
+static const RpinnMethod *method_of(const RpinnJsonValue *summary) {
+  return rpinn_method_find(rpinn_summary_text(summary, "method"));
+}
+
 double rpinn_summary_number(const RpinnJsonValue *object, const char *key) {
   double number;
   return rpinn_json_as_number(rpinn_json_find(object, key), &number) ? number : (double)NAN;
@@ -170,7 +176,7 @@ static bool is_true(const RpinnJsonValue *object, const char *key) {
 static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *weights = rpinn_json_find(summary, "weights");
   if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
-  bool is_rpinn = !strcmp(rpinn_summary_text(summary, "method"), "rpinn");
+  const RpinnMethod *method = method_of(summary);
   if (is_true(weights, "apply")) {
     rpinn_text_append(table, "  Gauss-Newton weights: effective size %.1f of %.0f draws",
                       rpinn_summary_number(weights, "effective_size"),
@@ -179,7 +185,7 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
       rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
     else
       rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
-  } else if (is_rpinn) {
+  } else if (method && method->has_weights) {
     rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n",
                       rpinn_summary_text(weights, "reason"));
   }
@@ -189,6 +195,11 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   else if (is_true(weights, "correction_asked"))
     rpinn_text_append(table, "  warning: --correct mh was not done: %s\n",
                       rpinn_summary_text(weights, "reason"));
+}
+
+void rpinn_summary_member_lines(const RpinnJsonValue *summary, RpinnText *table) {
+  table_losses(rpinn_json_find(summary, "members"), table);
+  table_weights(summary, table);
 }
 
 static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *members, RpinnText *table) {
@@ -244,7 +255,9 @@ static void table_worst(const char *name, const RpinnJsonValue *worst, RpinnText
                     rpinn_summary_number(worst, "count"));
 }
 
-static void table_chains(const RpinnJsonValue *chains, RpinnText *table) {
+void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *chains = find_chains(summary);
+  if (!chains) return;
   rpinn_text_append(table, "\n  %-16s %8s %10s %10s\n", "convergence", "R-hat", "bulk ESS", "tail ESS");
   for (const RpinnJsonValue *item = first_item(chains, "quantities"); item; item = item->next)
     table_worst(item->key, item, table);
@@ -262,21 +275,9 @@ static void table_chains(const RpinnJsonValue *chains, RpinnText *table) {
     rpinn_text_append(table, "  warning: the chains do not agree, or diverged; rpinn diagnose says more\n");
 }
 
-/* ---- particles ---- */
-
-static void table_particles(const RpinnJsonValue *summary, RpinnText *table) {
-  const RpinnJsonValue *particles = rpinn_json_find(summary, "particles");
-  if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
-  rpinn_text_append(table, "  repulsion %s; along the iterations (svgd_trace.csv) LPP was highest",
-                    rpinn_summary_text(particles, "repulsion"));
-  for (const RpinnJsonValue *item = first_item(particles, "lpp_peaks"); item; item = item->next)
-    rpinn_text_append(table, " for %s at %.0f (table %.0f, mean std %.2e)%s", item->key,
-                      rpinn_summary_number(item, "iteration"), rpinn_summary_number(item, "lpp_table"),
-                      rpinn_summary_number(item, "mean_std"), item->next ? "," : "\n");
-}
-
 static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
+  const RpinnMethod *method = method_of(summary);
   double good = rpinn_summary_number(summary, "samples");
   rpinn_text_append(table, "%s, method %s: ", rpinn_summary_text(summary, "problem"),
                     rpinn_summary_text(summary, "method"));
@@ -285,14 +286,15 @@ static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
                       rpinn_summary_number(chains, "count"), rpinn_summary_number(chains, "draws"),
                       rpinn_summary_number(chains, "warmup"), rpinn_summary_text(chains, "metric"));
   else
-    rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good,
-                      rpinn_json_find(summary, "particles") ? "particle" : "member", good == 1 ? "" : "s",
-                      rpinn_summary_text(members, "optimizer"), rpinn_summary_text(members, "start"));
+    rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good, method ? method->unit : "draw",
+                      good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
+                      rpinn_summary_text(members, "start"));
   rpinn_text_append(table, " in %.1f s\n\n", rpinn_summary_number(summary, "wall_seconds"));
 }
 
 void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
+  const RpinnMethod *method = method_of(summary);
   table_title(summary, table);
   rpinn_summary_score_header("", 16, table);
   rpinn_text_append(table, "\n");
@@ -304,12 +306,6 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
     }
   if (chains) table_chain_scores(summary, chains, table);
   table_unknowns(summary, table);
-  if (chains) {
-    table_chains(chains, table);
-  } else {
-    table_losses(members, table);
-    table_weights(summary, table);
-    table_particles(summary, table);
-  }
+  if (method) method->write_lines(summary, table);
   table_notes(summary, members, table);
 }

@@ -27,6 +27,10 @@ void rpinn_summary_score_header(const char *first, int width, RpinnText *table);
 /* A row of them, without its newline. */
 void rpinn_summary_score_row(const char *first, int width, const RpinnJsonValue *score, RpinnText *table);
 
+/* Lines of a table that methods share: losses, stops and weights of members; convergence of chains. */
+void rpinn_summary_member_lines(const RpinnJsonValue *summary, RpinnText *table);
+void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table);
+
 /* A summary as a table for people, in the layout of the paper. */
 void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table);
 

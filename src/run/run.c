@@ -16,31 +16,18 @@ const char *rpinn_run_precision_name(const RpinnRun *run) {
   return names[run->posteriors[0]->precision];
 }
 
+double rpinn_run_draw_bytes(const RpinnRun *run) {
+  return 8.0 * ((double)run->posteriors[0]->model.num_parameters + 600);
+}
+
 /* ---- set-up ---- */
 
 static size_t choose_threads(const RpinnRun *run) {
   size_t wanted = (size_t)run->problem->settings.values[RPINN_SETTING_THREADS].number;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   size_t threads = wanted ? wanted : cores > 0 ? (size_t)cores : 1;
-  uint64_t tasks = run->plan.has_chains ? run->plan.num_chains : run->plan.num_draws;
+  uint64_t tasks = rpinn_draw_plan_num_starts(&run->plan);
   return threads < tasks ? threads : (size_t)tasks;
-}
-
-RpinnDrawPlan rpinn_problem_draw_plan(const RpinnProblem *problem) {
-  const RpinnSettingsValues *settings = &problem->settings;
-  RpinnMethod method = (RpinnMethod)(int)settings->values[RPINN_SETTING_METHOD].number;
-  uint64_t samples = (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number;
-  if (method == RPINN_METHOD_NUTS)
-    return (RpinnDrawPlan){true, (uint64_t)settings->values[RPINN_SETTING_CHAINS].number, samples};
-  return (RpinnDrawPlan){false, 1, method == RPINN_METHOD_MAP ? 1 : samples};
-}
-
-RpinnStatus rpinn_problem_stored_plan(RpinnContext *context, const RpinnProblem *problem,
-                                      RpinnMemberStore *store, RpinnDrawPlan *plan) {
-  *plan = rpinn_problem_draw_plan(problem);
-  if (!plan->has_chains) return RPINN_OK;
-  return rpinn_draw_store_common_length(context, store, plan->num_chains, false, plan->num_draws,
-                                        &plan->num_draws);
 }
 
 double rpinn_run_time_limit(const RpinnRun *run) {
@@ -49,8 +36,8 @@ double rpinn_run_time_limit(const RpinnRun *run) {
 }
 
 void rpinn_run_read_method(RpinnRun *run) {
-  run->method = (RpinnMethod)(int)run->problem->settings.values[RPINN_SETTING_METHOD].number;
-  run->plan = rpinn_problem_draw_plan(run->problem);
+  run->method = rpinn_problem_method(run->problem);
+  run->plan = run->method->plan(&run->problem->settings);
   run->num_samples = run->plan.num_draws;
   run->num_threads = run->made_on_threads = choose_threads(run);
 }
@@ -125,12 +112,6 @@ static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
                               has_spread ? run->results.deviation : NULL, &written);
 }
 
-static RpinnStatus make_draws(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
-  if (run->method == RPINN_METHOD_NUTS) return rpinn_run_make_chains(context, run, targets);
-  if (run->method == RPINN_METHOD_SVGD) return rpinn_run_make_particles(context, run, targets);
-  return rpinn_run_make_members(context, run, targets);
-}
-
 static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
@@ -143,7 +124,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
       run->posteriors[0]->backend->operations->name, rpinn_run_precision_name(run), run->num_threads,
       (unsigned long long)run->posteriors[0]->seed);
   RPINN_TRY(rpinn_posterior_save(context, run->posteriors[0], run->folder.path));
-  RPINN_TRY(make_draws(context, run, targets));
+  RPINN_TRY(run->method->make_draws(context, run, targets));
   RPINN_TRY(count_seconds(context, run));
   if (run->interrupted) rpinn_run_folder_log(&run->folder, "interrupted");
   if (run->out_of_time) rpinn_run_folder_log(&run->folder, "the time limit is reached");

@@ -283,8 +283,8 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const Rp
                        .keep_warmup = run->problem->settings.values[RPINN_SETTING_KEEP_WARMUP].number > 0,
                        .num_parameters = run->posteriors[0]->model.num_parameters};
   uint64_t iterations = session->options.num_warmup + session->options.num_draws * session->options.thin;
-  session->progress =
-      (RpinnRunProgress){.run = run, .unit = "iterations", .total = iterations * run->plan.num_chains};
+  session->progress = (RpinnRunProgress){
+      .run = run, .unit = run->method->progress_unit, .total = iterations * run->plan.num_chains};
   RpinnStatus status = make_chains(session);
   for (uint64_t chain = 0; session->states && chain < run->plan.num_chains; chain++)
     free(session->states[chain].bytes);

@@ -271,7 +271,8 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const R
   session->context = context;
   session->run = run;
   session->targets = targets;
-  session->progress = (RpinnRunProgress){.run = run, .unit = "members", .total = run->num_samples};
+  session->progress =
+      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
   RpinnStatus status = make_members(session);
   for (size_t i = 0; i < session->num_resumes; i++) free(session->resumes[i].state);
   free(session->resumes);

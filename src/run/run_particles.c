@@ -277,7 +277,8 @@ static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const Rp
                        .num_particles = (size_t)run->num_samples,
                        .num_parameters = run->posteriors[0]->model.num_parameters,
                        .num_iterations = num_iterations_of(run)};
-  session->progress = (RpinnRunProgress){.run = run, .unit = "iterations", .total = session->num_iterations};
+  session->progress =
+      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));
   return rpinn_svgd_create(context, run->num_threads, session->densities, &options, &session->svgd);

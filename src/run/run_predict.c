@@ -135,18 +135,14 @@ static RpinnStatus visit_draw(void *user, const RpinnVisitedDraw *draw) {
 static RpinnStatus pass_members(Prediction *prediction) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   const RpinnDrawPlan *plan = &prediction->run->plan;
-  uint64_t num_members, num_failed = 0;
+  uint64_t num_draws;
   size_t count = prediction->points.count * prediction->num_quantities;
-  num_members = plan->num_chains * plan->num_draws;
-  if (!plan->has_chains)
-    RPINN_TRY(rpinn_member_store_count(prediction->context, prediction->run->store, plan->num_draws,
-                                       &num_members, &num_failed));
-  if (num_members == num_failed)
+  RPINN_TRY(rpinn_draw_store_count(prediction->context, prediction->run->store, plan, &num_draws));
+  if (!num_draws)
     return rpinn_fail(prediction->context, RPINN_ERROR_INPUT, "this run has no member that did not fail");
   prediction->values = malloc(6 * count * sizeof(double));
   prediction->moments = rpinn_moments_create(count);
-  prediction->kept =
-      rpinn_kept_draws_create(count, rpinn_keep_every((size_t)(num_members - num_failed), count, KEPT_BYTES));
+  prediction->kept = rpinn_kept_draws_create(count, rpinn_keep_every((size_t)num_draws, count, KEPT_BYTES));
   if (!prediction->values || !prediction->moments || !prediction->kept)
     return rpinn_fail_memory(prediction->context);
   prediction->mean = prediction->values + count;

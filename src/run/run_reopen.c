@@ -35,7 +35,7 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
   if (access(path, F_OK) != 0)
     return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &run->store));
-  return rpinn_problem_stored_plan(context, run->problem, run->store, &run->plan);
+  return rpinn_draw_store_shorten_plan(context, run->store, &run->plan);
 }
 
 static RpinnStatus check_identity(RpinnContext *context, RpinnRun *run) {
@@ -65,7 +65,7 @@ static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
   if (!run->plan.num_draws)
     return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path}, "this run has no draws");
   RPINN_TRY(rpinn_run_make_results(context, run, false));
-  if (run->method == RPINN_METHOD_SVGD) RPINN_TRY(rpinn_run_load_particle_trace(context, run));
+  if (run->method->load_results) RPINN_TRY(run->method->load_results(context, run));
   return rpinn_run_score_results(context, run);
 }
 

@@ -3,23 +3,13 @@
 #define RPINN_RUN_RUN_STATE_H
 
 #include "draw_outputs.h"
-#include "draw_store.h"
 #include "kept_draws.h"
-#include "member.h"
+#include "method.h"
 #include "posterior.h"
 #include "rpinn/convergence.h"
 #include "rpinn/run.h"
 #include "run_folder.h"
 #include "run_weights.h"
-
-/* In the order of the setting `method`. */
-typedef enum RpinnMethod {
-  RPINN_METHOD_MAP,
-  RPINN_METHOD_RPINN,
-  RPINN_METHOD_ENSEMBLE,
-  RPINN_METHOD_NUTS,
-  RPINN_METHOD_SVGD
-} RpinnMethod;
 
 /* The statistics of a member, or of a particle, in the order in which they are stored; the parts of its loss
  * follow. */
@@ -128,7 +118,7 @@ struct RpinnRun {
   const RpinnRunOptions *options; /* NULL for a finished run that was opened again */
   RpinnProblem *problem;
   RpinnProblem *own_problem; /* the same where it goes with the run, else NULL */
-  RpinnMethod method;
+  const RpinnMethod *method;
   uint64_t num_samples;     /* members, particles, or draws of each chain, that the settings ask for */
   RpinnDrawPlan plan;       /* the draws that there are */
   uint64_t num_warmup_kept; /* of each chain, in the store */
@@ -153,11 +143,6 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, cons
  * problem, may be NULL. Bad input: a missing, unfinished or damaged run. The caller destroys it. */
 RpinnStatus rpinn_run_open_finished(RpinnContext *context, const char *folder,
                                     const RpinnProblemOptions *options, RpinnRun **run);
-/* The draws that the settings ask for. */
-RpinnDrawPlan rpinn_problem_draw_plan(const RpinnProblem *problem);
-/* The draws of them that are in the store. */
-RpinnStatus rpinn_problem_stored_plan(RpinnContext *context, const RpinnProblem *problem,
-                                      RpinnMemberStore *store, RpinnDrawPlan *plan);
 /* Seconds; 0: no limit. */
 double rpinn_run_time_limit(const RpinnRun *run);
 /* What must not change when a run goes on: run.yaml and the data beside it, but for units and for the settings that
@@ -167,9 +152,10 @@ RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *post
 void rpinn_run_read_method(RpinnRun *run);
 RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t count);
 const char *rpinn_run_precision_name(const RpinnRun *run);
+/* Bytes of one draw in the store, about. */
+double rpinn_run_draw_bytes(const RpinnRun *run);
 
-/* Fill the store with draws by a method of each kind, until all are there, or the caller or the clock wants an end:
- * run->interrupted and run->out_of_time. */
+/* What methods make draws with: RpinnMethod.make_draws. */
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);

@@ -7,6 +7,7 @@
 #include "json_writer.h"
 #include "rpinn/version.h"
 #include "run_scores.h"
+#include "run_summary.h"
 
 typedef struct Summary {
   RpinnRun *run;
@@ -34,7 +35,7 @@ RpinnStatus rpinn_run_score_results(RpinnContext *context, RpinnRun *run) {
   rpinn_run_list_scores(run, scores);
   for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
     RPINN_TRY(rpinn_run_score(run, &scores[k]));
-  for (uint64_t c = 0; run->plan.has_chains && c < run->plan.num_chains; c++)
+  for (uint64_t c = 0; run->results.chains.chains && c < run->plan.num_chains; c++)
     RPINN_TRY(score_chain(context, run, &run->results.chains.chains[c]));
   return RPINN_OK;
 }
@@ -66,7 +67,7 @@ static void json_score(RpinnJson *json, const RpinnScore *score) {
   rpinn_json_close(json, '}');
 }
 
-/* Chains have no members: null where a reader looks for what every run has. */
+/* Draws that are no members: null where a reader looks for what every run has. */
 static void json_no_members(RpinnJson *json) {
   static const char *const names[] = {"converged", "failed", "loss_median", "gradient_norm_median",
                                       "iterations"};
@@ -172,7 +173,7 @@ static void json_chain(RpinnJson *json, const RpinnRun *run, const RpinnChainRes
  * worst figures are those of the parameters and of the predicted quantities together. */
 static void json_chains(const RpinnRun *run, RpinnJson *json) {
   const RpinnChainResults *chains = &run->results.chains;
-  bool has_chains = run->plan.has_chains;
+  bool has_chains = chains->chains != NULL;
   RpinnWorstConvergence parameters = rpinn_worst_convergence(chains->num_parameters, chains->parameters),
                         outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
   double divergences = has_chains ? 0 : (double)NAN, lowest = (double)NAN;
@@ -205,38 +206,6 @@ static void json_chains(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_close(json, '}');
 }
 
-/* Where on the way of the particles LPP was highest: the published figures are those of such a moment. */
-static void json_particles(const RpinnRun *run, RpinnJson *json) {
-  enum { FIRST = 4, LPP = 3 };
-  const RpinnParticleTrace *trace = &run->results.particles;
-  if (run->method != RPINN_METHOD_SVGD || !trace->num_rows) return;
-  const double *last = trace->rows + (trace->num_rows - 1) * trace->width;
-  rpinn_json_open(json, "particles", '{');
-  rpinn_json_number(json, "iterations", last[0]);
-  rpinn_json_number(json, "mean_log_density", last[1]);
-  rpinn_json_number(json, "bandwidth", last[2]);
-  rpinn_json_text(json, "repulsion", run->problem->settings.values[RPINN_SETTING_REPULSION].text);
-  rpinn_json_open(json, "lpp_peaks", '{');
-  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
-    size_t best = 0, column = FIRST + q * RPINN_TRACE_SCORES;
-    for (size_t k = 1; k < trace->num_rows; k++)
-      if (trace->rows[k * trace->width + column + LPP] > trace->rows[best * trace->width + column + LPP])
-        best = k;
-    const double *row = trace->rows + best * trace->width + column;
-    rpinn_json_open(json, run->problem->predicted[q].name, '{');
-    rpinn_json_number(json, "iteration", trace->rows[best * trace->width]);
-    rpinn_json_number(json, "rl2", row[0]);
-    rpinn_json_number(json, "linf", row[1]);
-    rpinn_json_number(json, "mean_std", row[2]);
-    rpinn_json_number(json, "lpp", row[LPP]);
-    rpinn_json_number(json, "lpp_table", row[4]);
-    rpinn_json_number(json, "coverage", row[5]);
-    rpinn_json_close(json, '}');
-  }
-  rpinn_json_close(json, '}');
-  rpinn_json_close(json, '}');
-}
-
 static void make_json(const Summary *summary, RpinnText *text) {
   const RpinnRun *run = summary->run;
   RpinnJson json = {.text = text};
@@ -261,13 +230,13 @@ static void make_json(const Summary *summary, RpinnText *text) {
     json_score(&json, &summary->scores[summary->num_quantities + k]);
   rpinn_json_close(&json, '}');
   json_unknowns(run, &json);
-  if (run->plan.has_chains)
-    json_no_members(&json);
-  else
+  if (run->results.num_members)
     json_members(summary, &json);
+  else
+    json_no_members(&json);
   json_weights(run, &json);
   json_chains(run, &json);
-  json_particles(run, &json);
+  if (run->method->write_json) run->method->write_json(run, &json);
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
 }
@@ -290,7 +259,7 @@ static RpinnStatus make_table(RpinnContext *context, const RpinnText *json, Rpin
 
 /* ---- CSV ---- */
 
-static void csv_number(RpinnText *csv, double value, bool last) {
+void rpinn_csv_append_number(RpinnText *csv, double value, bool last) {
   char number[RPINN_NUMBER_TEXT];
   if (isnan(value))
     rpinn_text_append(csv, "%s", last ? "\n" : ",");
@@ -307,7 +276,7 @@ static void make_scores_csv(const Summary *summary, RpinnText *csv) {
     rpinn_text_append(csv, "%s,%s,", score->name, k < summary->num_quantities ? "quantity" : "test");
     const double values[] = {score->rl2,       score->linf,     score->mean_std,          score->lpp,
                              score->lpp_table, score->coverage, score->interval_coverage, score->crps};
-    for (size_t i = 0; i < 8; i++) csv_number(csv, values[i], i == 7);
+    for (size_t i = 0; i < 8; i++) rpinn_csv_append_number(csv, values[i], i == 7);
   }
 }
 
@@ -326,77 +295,25 @@ static void make_predictions_csv(const RpinnRun *run, RpinnText *csv) {
   }
   for (size_t p = 0; p < num_points; p++) {
     for (size_t i = 0; i < problem->num_coordinates; i++)
-      csv_number(csv, data->predict.x[p * problem->num_coordinates + i], false);
+      rpinn_csv_append_number(csv, data->predict.x[p * problem->num_coordinates + i], false);
     for (size_t q = 0; q < num_quantities; q++) {
       size_t at = q * num_points + p;
       const double values[] = {
           results->mean[at], results->deviation[at],
           results->low[at],  results->median[at],
           results->high[at], data->predicted_truth[q] ? data->predicted_truth[q][p] : (double)NAN};
-      for (size_t i = 0; i < 6; i++) csv_number(csv, values[i], i == 5 && q + 1 == num_quantities);
+      for (size_t i = 0; i < 6; i++)
+        rpinn_csv_append_number(csv, values[i], i == 5 && q + 1 == num_quantities);
     }
   }
 }
 
-/* iteration,mean_log_density,bandwidth,mean_norm and the scores of each quantity. */
-static void make_trace_csv(const RpinnRun *run, RpinnText *csv) {
-  static const char *const scores[RPINN_TRACE_SCORES] = {"rl2", "linf",      "mean_std",
-                                                         "lpp", "lpp_table", "coverage"};
-  const RpinnParticleTrace *trace = &run->results.particles;
-  rpinn_text_append(csv, "iteration,mean_log_density,bandwidth,mean_norm");
-  for (size_t q = 0; q < run->outputs.num_quantities; q++)
-    for (size_t k = 0; k < RPINN_TRACE_SCORES; k++)
-      rpinn_text_append(csv, ",%s_%s", run->problem->predicted[q].name, scores[k]);
-  rpinn_text_append(csv, "\n");
-  for (size_t i = 0; i < trace->num_rows; i++)
-    for (size_t k = 0; k < trace->width; k++)
-      csv_number(csv, trace->rows[i * trace->width + k], k + 1 == trace->width);
-}
-
-/* One line per scalar: what `rpinn diagnose` reads. */
-static void csv_convergence(RpinnText *csv, const char *group, const char *name, size_t index,
-                            const RpinnConvergence *convergence) {
-  const double values[] = {convergence->mean,      convergence->mcse_mean, convergence->sd,
-                           convergence->q5,        convergence->median,    convergence->q95,
-                           convergence->ess_bulk,  convergence->ess_tail,  convergence->rhat,
-                           convergence->rhat_paper};
-  enum { NUM_VALUES = sizeof values / sizeof values[0] };
-  rpinn_text_append(csv, "%s,%s,%zu,", group, name, index);
-  for (size_t k = 0; k < NUM_VALUES; k++) csv_number(csv, values[k], k + 1 == NUM_VALUES);
-}
-
-static void make_diagnostics_csv(const RpinnRun *run, RpinnText *csv) {
-  const RpinnChainResults *chains = &run->results.chains;
-  const RpinnPosterior *posterior = run->posteriors[0];
-  size_t at = 0;
-  rpinn_text_append(csv, "group,name,index,mean,mcse,sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper\n");
-  for (size_t q = 0; q < run->outputs.num_quantities; q++)
-    for (size_t p = 0; p < run->outputs.num_points; p++)
-      csv_convergence(csv, "quantity", run->problem->predicted[q].name, p, &chains->outputs[at++]);
-  for (size_t k = 0; k < run->outputs.num_tests; k++) {
-    size_t term = run->outputs.test_terms[k];
-    for (size_t p = 0; p < posterior->data->terms[term].points.count; p++)
-      csv_convergence(csv, "test", run->problem->terms[term].name, p, &chains->outputs[at++]);
-  }
-  for (size_t k = 0; k < run->problem->num_unknowns; k++)
-    csv_convergence(csv, "unknown", run->problem->unknowns[k].name, 0, &chains->outputs[at++]);
-  for (size_t f = 0; f < run->problem->num_fields; f++)
-    for (size_t i = 0; i < posterior->networks[f].num_trainable; i++)
-      csv_convergence(csv, "parameter", run->problem->fields[f].name, i,
-                      &chains->parameters[posterior->networks[f].parameter_start + i]);
-}
-
-/* A CSV that only some methods have. */
-static RpinnStatus write_method_csv(RpinnContext *context, RpinnRun *run) {
+/* The file that only some methods have. */
+static RpinnStatus write_method_file(RpinnContext *context, const RpinnRun *run) {
   RpinnText csv = {0};
-  RpinnStatus status = RPINN_OK;
-  if (run->plan.has_chains) {
-    make_diagnostics_csv(run, &csv);
-    status = rpinn_run_folder_write(context, &run->folder, "diagnostics.csv", &csv);
-  } else if (run->method == RPINN_METHOD_SVGD) {
-    make_trace_csv(run, &csv);
-    status = rpinn_run_folder_write(context, &run->folder, "svgd_trace.csv", &csv);
-  }
+  if (!run->method->write_file) return RPINN_OK;
+  run->method->write_file(run, &csv);
+  RpinnStatus status = rpinn_run_folder_write(context, &run->folder, run->method->about.file, &csv);
   rpinn_text_free(&csv);
   return status;
 }
@@ -417,7 +334,7 @@ RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
     status = rpinn_run_folder_write(context, &run->folder, "predictions.csv", &csv);
     rpinn_text_free(&csv);
   }
-  if (status == RPINN_OK) status = write_method_csv(context, run);
+  if (status == RPINN_OK) status = write_method_file(context, run);
   if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.json", &run->json);
   free(summary.statistic_medians);
   return status;

@@ -10,7 +10,7 @@ static uint64_t stream_member(uint64_t member, uint32_t attempt) {
   return member | (uint64_t)attempt << 48;
 }
 
-static void draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
+void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
   const RpinnRunTarget *target = data;
   rpinn_posterior_draw_offsets(target->posterior, stream_member(member, attempt), offsets);
 }
@@ -48,33 +48,6 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
   for (size_t j = 0; j < target->posterior->model.num_parameters; j++)
     sum += target->gradient[j] * target->gradient[j];
   *gradient_norm = sqrt(sum);
-  return RPINN_OK;
-}
-
-static RpinnStatus check_start(RpinnContext *context, const RpinnRun *run, const char *start) {
-  bool is_prior = !strcmp(start, "prior"), is_map = !strcmp(start, "map");
-  bool is_drawn_from_prior = run->method == RPINN_METHOD_NUTS || run->method == RPINN_METHOD_SVGD;
-  if (is_prior && run->method != RPINN_METHOD_RPINN && !is_drawn_from_prior)
-    return rpinn_fail(
-        context, RPINN_ERROR_INPUT,
-        "start prior is the drawn prior mean, which method %s has not; expected glorot, map, normal or zero",
-        run->problem->settings.values[RPINN_SETTING_METHOD].text);
-  if (is_map && run->method == RPINN_METHOD_MAP)
-    return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "method map cannot start from its own result; expected glorot or zero");
-  return RPINN_OK;
-}
-
-static RpinnStatus check_optimizer(RpinnContext *context, const RpinnRun *run) {
-  const char *optimizer = run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text;
-  bool is_adagrad = !strcmp(optimizer, "adagrad"), is_svgd = run->method == RPINN_METHOD_SVGD;
-  if (is_svgd && !is_adagrad && strcmp(optimizer, "adam") != 0)
-    return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "optimizer %s cannot move the particles of svgd; expected adam or adagrad", optimizer);
-  if (is_adagrad && (!is_svgd || !strcmp(run->problem->settings.values[RPINN_SETTING_START].text, "map")))
-    return rpinn_fail(
-        context, RPINN_ERROR_INPUT,
-        "optimizer adagrad moves the particles of svgd and minimises nothing; expected adam, lbfgs or lm");
   return RPINN_OK;
 }
 
@@ -159,7 +132,7 @@ static RpinnStatus read_starts(const RpinnRun *run, RpinnMemberStore *store, Ear
   if (finished == failed)
     return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
                          "this run has no members to start from");
-  uint64_t wanted = run->plan.has_chains ? run->plan.num_chains : run->plan.num_draws;
+  uint64_t wanted = rpinn_draw_plan_num_starts(&run->plan);
   earlier->has_chains = plan.has_chains;
   earlier->limit = (size_t)(finished - failed < wanted ? finished - failed : wanted);
   earlier->starts =
@@ -197,8 +170,7 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
 
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
   const char *start = run->problem->settings.values[RPINN_SETTING_START].text;
-  RPINN_TRY(check_start(context, run, start));
-  RPINN_TRY(check_optimizer(context, run));
+  RPINN_TRY(run->method->check_settings(context, run->problem));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
   for (size_t i = 0; i < run->num_threads; i++) {
@@ -215,7 +187,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
         (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
                             .num_rows = posterior->model.num_rows,
                             .data = own,
-                            .draw_offsets = run->method == RPINN_METHOD_RPINN ? draw_offsets : NULL,
+                            .draw_offsets = run->method->has_offsets ? rpinn_run_target_draw_offsets : NULL,
                             .draw_start = draw_start,
                             .objective = objective_with,
                             .squares = &own->squares,

@@ -17,6 +17,8 @@ typedef struct RpinnRunTarget {
 
 /* targets [num_threads] and what they point to, in the posteriors' arenas. */
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets);
+/* Offsets of a member, for targets whose method has them. */
+void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
 /* How the settings ask for members to be minimised. */
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem);
 

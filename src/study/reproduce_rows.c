@@ -28,7 +28,7 @@ static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
 
 static RpinnStatus gather_draws(RpinnMadeRun *run) {
   RPINN_TRY(rpinn_draw_outputs_plan(run->context, run->posterior, &run->outputs));
-  RPINN_TRY(rpinn_problem_stored_plan(run->context, run->problem, run->store, &run->plan));
+  RPINN_TRY(rpinn_draw_store_shorten_plan(run->context, run->store, &run->plan));
   size_t count = run->outputs.num_values, num_draws = (size_t)(run->plan.num_chains * run->plan.num_draws);
   run->values = RPINN_ARENA_NEW(run->posterior->arena, double, count);
   run->kept = rpinn_kept_draws_create(count, rpinn_keep_every(num_draws, count, KEPT_BYTES));

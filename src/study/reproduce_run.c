@@ -172,7 +172,7 @@ static RpinnStatus open_store(RpinnMadeRun *run) {
 static RpinnStatus begin(RpinnMadeRun *run) {
   snprintf(run->folder, sizeof run->folder, "%s/%s", run->reproduction->options->folder, run->run->name);
   RPINN_TRY(load_problem(run, true, &run->problem));
-  run->plan = rpinn_problem_draw_plan(run->problem);
+  run->plan = rpinn_problem_method(run->problem)->plan(&run->problem->settings);
   return RPINN_OK;
 }
 

@@ -38,6 +38,8 @@ run 0 run small.yaml --method nuts --plan
 has "$out" "4 chains of 80 warmup iterations and 120 draws"
 run 0 run small.yaml --method nuts --preset dense --plan
 has "$out" "4 chains of 90 warmup iterations"
+run 0 run small.yaml --method nuts --start prior --plan
+has "$out" "per gradient measured just now on one thread"
 run 0 run small.yaml --method svgd --plan
 has "$out" "30 particles"
 run 0 run small.yaml --method rpinn --plan

@@ -1,0 +1,66 @@
+/* What a method is: one struct, of which every method has one in a file of its own. Nothing else asks which method a
+ * run has; it asks the struct. Members that may be NULL say so. */
+#ifndef RPINN_RUN_METHOD_H
+#define RPINN_RUN_METHOD_H
+
+#include "draw_store.h"
+#include "json_reader.h"
+#include "json_writer.h"
+#include "member.h"
+#include "problem.h"
+#include "rpinn/methods.h"
+#include "rpinn/run.h"
+
+/* What a run would cost, from a short trial on this machine. */
+typedef struct RpinnRunEstimate {
+  double step_seconds, num_steps; /* steps that are made one after the other, at most */
+  const char *step, *place;       /* "iteration", " on one thread": what was measured, and where */
+  double memory_bytes;            /* beyond those of every run */
+  double disk_bytes;
+} RpinnRunEstimate;
+
+typedef struct RpinnMethod {
+  RpinnMethodDescription about;
+  const char *meaning;       /* what it does, in a sentence */
+  const char *unit;          /* what the setting `samples` counts: "member" */
+  const char *progress_unit; /* what is counted while the draws are made: "members" */
+  bool has_chains;           /* draws come in chains, one depending on those before */
+  bool has_one_draw;         /* whatever the setting `samples` says */
+  bool has_offsets;          /* every draw minimises an energy with noise of its own */
+  bool has_weights;          /* converged draws have importance weights */
+  bool moves_together;       /* every draw depends on all others, and so on their number */
+
+  /* ---- draws ---- */
+  /* Refuses settings that do not go with the method. */
+  RpinnStatus (*check_settings)(RpinnContext *context, const RpinnProblem *problem);
+  /* The draws that the settings ask for. */
+  RpinnDrawPlan (*plan)(const RpinnSettingsValues *settings);
+  /* Fills the store with draws, until all are there, or the caller or the clock wants an end: run->interrupted and
+   * run->out_of_time. targets [num_threads]. */
+  RpinnStatus (*make_draws)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+  RpinnStatus (*estimate)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                          RpinnRunEstimate *estimate);
+  /* What a run would make, as a part of a sentence. */
+  void (*describe_run)(const RpinnRun *run, RpinnText *text);
+
+  /* ---- results ---- */
+  /* Results that the store has beside the draws; may be NULL. */
+  RpinnStatus (*load_results)(RpinnContext *context, RpinnRun *run);
+  /* Members of summary.json that only runs of this method have; may be NULL. */
+  void (*write_json)(const RpinnRun *run, RpinnJson *json);
+  /* about.file; NULL where there is none. */
+  void (*write_file)(const RpinnRun *run, RpinnText *csv);
+  /* Lines of the table for people, from summary.json: below the scores and the unknowns. */
+  void (*write_lines)(const RpinnJsonValue *summary, RpinnText *table);
+} RpinnMethod;
+
+#define RPINN_METHOD_DECLARATION(name) extern const RpinnMethod rpinn_method_##name;
+RPINN_METHOD_LIST(RPINN_METHOD_DECLARATION)
+#undef RPINN_METHOD_DECLARATION
+
+/* A method by its place in the list, NULL behind the last one; by its name, NULL where there is none; of a problem. */
+const RpinnMethod *rpinn_method_at(size_t index);
+const RpinnMethod *rpinn_method_find(const char *name);
+const RpinnMethod *rpinn_problem_method(const RpinnProblem *problem);
+
+#endif

@@ -1,0 +1,33 @@
+/* Method map: one minimiser of the energy. */
+#include <string.h>
+
+#include "finished_run.h"
+#include "method_members.h"
+#include "run_state.h"
+
+static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
+  RPINN_TRY(rpinn_refuse_prior_start(context, problem));
+  if (!strcmp(problem->settings.values[RPINN_SETTING_START].text, "map"))
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "method map cannot start from its own result; expected glorot or zero");
+  return rpinn_refuse_adagrad(context, problem);
+}
+
+static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
+  (void)settings;
+  return (RpinnDrawPlan){false, 1, 1};
+}
+
+const RpinnMethod rpinn_method_map = {
+    .about = {.title = "MAP", .summary = "the most probable point: one minimiser of the energy"},
+    .meaning = "The most probable point of the posterior: one minimiser of the loss.",
+    .unit = "member",
+    .progress_unit = "members",
+    .has_one_draw = true,
+    .check_settings = check_settings,
+    .plan = plan,
+    .make_draws = rpinn_run_make_members,
+    .estimate = rpinn_members_estimate,
+    .describe_run = rpinn_members_describe_run,
+    .write_lines = rpinn_summary_member_lines,
+};

@@ -1,0 +1,62 @@
+#include "method_members.h"
+
+#include <string.h>
+
+#include "run_targets.h"
+#include "task_pool.h"
+
+RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings) {
+  return (RpinnDrawPlan){false, 1, (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
+}
+
+/* ---- settings ---- */
+
+RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem) {
+  if (strcmp(problem->settings.values[RPINN_SETTING_START].text, "prior") != 0) return RPINN_OK;
+  return rpinn_fail(
+      context, RPINN_ERROR_INPUT,
+      "start prior is the drawn prior mean, which method %s has not; expected glorot, map, normal or zero",
+      problem->settings.values[RPINN_SETTING_METHOD].text);
+}
+
+RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem) {
+  if (strcmp(problem->settings.values[RPINN_SETTING_OPTIMIZER].text, "adagrad") != 0) return RPINN_OK;
+  return rpinn_fail(
+      context, RPINN_ERROR_INPUT,
+      "optimizer adagrad moves the particles of svgd and minimises nothing; expected adam, lbfgs or lm");
+}
+
+/* ---- cost ---- */
+
+RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *target,
+                                const RpinnMinimizeOptions *options, double *seconds) {
+  RpinnMember *member;
+  RPINN_TRY(rpinn_member_create(context, target, options, 0, &member));
+  RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
+  double start = rpinn_task_pool_now();
+  RpinnMemberOutcome outcome = {0};
+  while (status == RPINN_OK && !outcome.finished && rpinn_task_pool_now() - start < 0.5)
+    status = rpinn_member_advance(context, member, 10, &outcome);
+  *seconds = (rpinn_task_pool_now() - start) / (double)(outcome.iterations ? outcome.iterations : 1);
+  rpinn_member_destroy(member);
+  return status;
+}
+
+/* Threads share the members, each of which makes its iterations on one of them. */
+RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                                   RpinnRunEstimate *estimate) {
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
+  *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number *
+                                              (double)run->num_samples / (double)run->num_threads,
+                                 .step = "iteration",
+                                 .place = " on one thread"};
+  return rpinn_try_minimizer(context, &targets[0], &options, &estimate->step_seconds);
+}
+
+void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text) {
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  rpinn_text_append(text, "%llu %s%s of %zu parameters, at most %s iterations of %s each",
+                    (unsigned long long)run->num_samples, run->method->unit, run->num_samples == 1 ? "" : "s",
+                    run->posteriors[0]->model.num_parameters, settings->values[RPINN_SETTING_ITERATIONS].text,
+                    settings->values[RPINN_SETTING_OPTIMIZER].text);
+}

@@ -1,0 +1,20 @@
+/* What methods share whose draws are members: minimisers, or particles, with a loss of their own. */
+#ifndef RPINN_RUN_METHOD_MEMBERS_H
+#define RPINN_RUN_METHOD_MEMBERS_H
+
+#include "method.h"
+
+/* As many members as the setting `samples` says. */
+RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings);
+RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                                   RpinnRunEstimate *estimate);
+void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text);
+
+/* Settings that some methods refuse. */
+RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem);
+RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem);
+/* Seconds of an iteration of the minimiser, from half a second of work. */
+RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *target,
+                                const RpinnMinimizeOptions *options, double *seconds);
+
+#endif

@@ -1,0 +1,21 @@
+/* Method rpinn: minimisers of energies with noise of their own on data, residuals and prior. */
+#include "finished_run.h"
+#include "method_members.h"
+#include "run_state.h"
+
+const RpinnMethod rpinn_method_rpinn = {
+    .about = {.title = "rPINN",
+              .summary = "randomised PINNs: each draw minimises an energy with noise of its own"},
+    .meaning = "Randomised PINNs: every member minimises the loss with noise of its own on data, "
+               "residuals and prior, and stands for a draw from the posterior.",
+    .unit = "member",
+    .progress_unit = "members",
+    .has_offsets = true,
+    .has_weights = true,
+    .check_settings = rpinn_refuse_adagrad,
+    .plan = rpinn_members_plan,
+    .make_draws = rpinn_run_make_members,
+    .estimate = rpinn_members_estimate,
+    .describe_run = rpinn_members_describe_run,
+    .write_lines = rpinn_summary_member_lines,
+};

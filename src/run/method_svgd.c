@@ -1,0 +1,107 @@
+/* Method svgd: particles that move together. */
+#include <string.h>
+
+#include "finished_run.h"
+#include "method_members.h"
+#include "run_state.h"
+#include "run_summary.h"
+
+/* Adam and AdaGrad move particles; what --start map minimises with is no AdaGrad. */
+static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
+  const char *optimizer = problem->settings.values[RPINN_SETTING_OPTIMIZER].text;
+  if (!strcmp(problem->settings.values[RPINN_SETTING_START].text, "map"))
+    RPINN_TRY(rpinn_refuse_adagrad(context, problem));
+  if (!strcmp(optimizer, "adagrad") || !strcmp(optimizer, "adam")) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "optimizer %s cannot move the particles of svgd; expected adam or adagrad", optimizer);
+}
+
+/* All threads work on each iteration of all particles. */
+static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
+                            RpinnRunEstimate *estimate) {
+  *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number,
+                                 .step = "iteration",
+                                 .place = "",
+                                 .memory_bytes = 6 * (double)run->num_samples * rpinn_run_draw_bytes(run)};
+  return rpinn_run_try_particles(context, run, targets, &estimate->step_seconds);
+}
+
+/* ---- the way ---- */
+
+/* Columns of the trace: four of their own, and these scores of each quantity. */
+enum { FIRST_SCORE = 4, LPP = 3 };
+static const char *const scores[RPINN_TRACE_SCORES] = {"rl2", "linf",      "mean_std",
+                                                       "lpp", "lpp_table", "coverage"};
+
+/* iteration,mean_log_density,bandwidth,mean_norm and the scores of each quantity. */
+static void write_trace(const RpinnRun *run, RpinnText *csv) {
+  const RpinnParticleTrace *trace = &run->results.particles;
+  rpinn_text_append(csv, "iteration,mean_log_density,bandwidth,mean_norm");
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    for (size_t k = 0; k < RPINN_TRACE_SCORES; k++)
+      rpinn_text_append(csv, ",%s_%s", run->problem->predicted[q].name, scores[k]);
+  rpinn_text_append(csv, "\n");
+  for (size_t i = 0; i < trace->num_rows; i++)
+    for (size_t k = 0; k < trace->width; k++)
+      rpinn_csv_append_number(csv, trace->rows[i * trace->width + k], k + 1 == trace->width);
+}
+
+/* Where on the way of the particles LPP was highest: the published figures are those of such a moment. */
+static void write_json(const RpinnRun *run, RpinnJson *json) {
+  const RpinnParticleTrace *trace = &run->results.particles;
+  if (!trace->num_rows) return;
+  const double *last = trace->rows + (trace->num_rows - 1) * trace->width;
+  rpinn_json_open(json, "particles", '{');
+  rpinn_json_number(json, "iterations", last[0]);
+  rpinn_json_number(json, "mean_log_density", last[1]);
+  rpinn_json_number(json, "bandwidth", last[2]);
+  rpinn_json_text(json, "repulsion", run->problem->settings.values[RPINN_SETTING_REPULSION].text);
+  rpinn_json_open(json, "lpp_peaks", '{');
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+    size_t best = 0, column = FIRST_SCORE + q * RPINN_TRACE_SCORES;
+    for (size_t k = 1; k < trace->num_rows; k++)
+      if (trace->rows[k * trace->width + column + LPP] > trace->rows[best * trace->width + column + LPP])
+        best = k;
+    const double *row = trace->rows + best * trace->width + column;
+    rpinn_json_open(json, run->problem->predicted[q].name, '{');
+    rpinn_json_number(json, "iteration", trace->rows[best * trace->width]);
+    for (size_t k = 0; k < RPINN_TRACE_SCORES; k++) rpinn_json_number(json, scores[k], row[k]);
+    rpinn_json_close(json, '}');
+  }
+  rpinn_json_close(json, '}');
+  rpinn_json_close(json, '}');
+}
+
+static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *particles = rpinn_json_find(summary, "particles"), *peaks;
+  rpinn_summary_member_lines(summary, table);
+  if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
+  rpinn_text_append(table, "  repulsion %s; along the iterations (svgd_trace.csv) LPP was highest",
+                    rpinn_summary_text(particles, "repulsion"));
+  peaks = rpinn_json_find(particles, "lpp_peaks");
+  for (const RpinnJsonValue *item = peaks ? peaks->first : NULL; item; item = item->next)
+    rpinn_text_append(table, " for %s at %.0f (table %.0f, mean std %.2e)%s", item->key,
+                      rpinn_summary_number(item, "iteration"), rpinn_summary_number(item, "lpp_table"),
+                      rpinn_summary_number(item, "mean_std"), item->next ? "," : "\n");
+}
+
+const RpinnMethod rpinn_method_svgd = {
+    .about = {.title = "SVGD",
+              .summary = "Stein variational gradient descent: particles that move together",
+              .file = "svgd_trace.csv",
+              .file_summary = "scores along the iterations"},
+    .meaning = "Stein variational gradient descent: particles that climb the posterior and push each "
+               "other apart.",
+    .unit = "particle",
+    .progress_unit = "iterations",
+    .moves_together = true,
+    .check_settings = check_settings,
+    .plan = rpinn_members_plan,
+    .make_draws = rpinn_run_make_particles,
+    .estimate = estimate,
+    .describe_run = rpinn_members_describe_run,
+    .load_results = rpinn_run_load_particle_trace,
+    .write_json = write_json,
+    .write_file = write_trace,
+    .write_lines = write_lines,
+};

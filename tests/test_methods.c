@@ -1,0 +1,142 @@
+/* The table of methods: every row is whole, and all that names methods names those of the table. */
+#include "check.h"
+
+#include <string.h>
+
+#include "run_state.h"
+
+/* The choice string of the setting, word by word, is the names in their order; the number of a choice finds its row. */
+static void setting_offers_the_table(void **state) {
+  (void)state;
+  const char *choices = rpinn_setting_definition(RPINN_SETTING_METHOD)->choices;
+  RpinnProblem problem = {0};
+  RpinnContext *context = rpinn_context_create();
+  size_t count = 0;
+  for (const char *at = choices; *at; count++) {
+    size_t length = strcspn(at, "|");
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    assert_string_equal(rpinn_method_name(count), name);
+    assert_int_equal(
+        rpinn_settings_set(context, &problem.settings, RPINN_SETTING_METHOD, name, (RpinnPlace){0}),
+        RPINN_OK);
+    assert_ptr_equal(rpinn_problem_method(&problem), rpinn_method_at(count));
+    assert_ptr_equal(rpinn_method_find(name), rpinn_method_at(count));
+    at += length + (at[length] == '|');
+  }
+  assert_null(rpinn_method_name(count));
+  assert_null(rpinn_method_at(count));
+  assert_null(rpinn_method_description(count));
+  assert_null(rpinn_method_find("rpinn "));
+  assert_null(rpinn_method_find(""));
+  rpinn_context_destroy(context);
+}
+
+static void expect_words(const char *text) {
+  assert_non_null(text);
+  assert_true(strlen(text) > 2);
+  assert_null(strchr(text, '\n'));
+}
+
+static void every_row_is_whole(void **state) {
+  (void)state;
+  for (size_t i = 0; rpinn_method_at(i); i++) {
+    const RpinnMethod *method = rpinn_method_at(i);
+    assert_ptr_equal(rpinn_method_description(i), &method->about);
+    expect_words(method->about.title);
+    expect_words(method->about.summary);
+    expect_words(method->meaning);
+    expect_words(method->unit);
+    expect_words(method->progress_unit);
+    assert_true(strlen(method->about.summary) <= 80); /* a line of `rpinn list` */
+    assert_int_equal(method->meaning[strlen(method->meaning) - 1], '.');
+    assert_int_not_equal(method->unit[strlen(method->unit) - 1], 's');
+    assert_non_null(method->check_settings);
+    assert_non_null(method->plan);
+    assert_non_null(method->make_draws);
+    assert_non_null(method->estimate);
+    assert_non_null(method->describe_run);
+    assert_non_null(method->write_lines);
+    assert_int_equal(!method->about.file, !method->write_file);
+    assert_int_equal(!method->about.file, !method->about.file_summary);
+    for (size_t k = 0; k < i; k++) {
+      assert_string_not_equal(method->about.title, rpinn_method_at(k)->about.title);
+      assert_string_not_equal(method->about.summary, rpinn_method_at(k)->about.summary);
+    }
+  }
+}
+
+/* What the settings ask of each method; facts of a method and of its plan agree. */
+static void plans_follow_the_settings(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool has_chains;
+    uint64_t num_chains, num_draws;
+  } expected[] = {{"map", false, 1, 1},
+                  {"rpinn", false, 1, 70},
+                  {"ensemble", false, 1, 70},
+                  {"nuts", true, 3, 70},
+                  {"svgd", false, 1, 70}};
+  RpinnSettingsValues settings;
+  RpinnContext *context = rpinn_context_create();
+  rpinn_settings_reset(&settings);
+  rpinn_settings_set(context, &settings, RPINN_SETTING_SAMPLES, "70", (RpinnPlace){0});
+  rpinn_settings_set(context, &settings, RPINN_SETTING_CHAINS, "3", (RpinnPlace){0});
+  for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+    const RpinnMethod *method = rpinn_method_find(expected[i].name);
+    RpinnDrawPlan plan = method->plan(&settings);
+    assert_int_equal(plan.has_chains, expected[i].has_chains);
+    assert_int_equal(method->has_chains, expected[i].has_chains);
+    assert_int_equal(method->has_one_draw, expected[i].num_draws == 1);
+    assert_int_equal(plan.num_chains, expected[i].num_chains);
+    assert_int_equal(plan.num_draws, expected[i].num_draws);
+  }
+  rpinn_context_destroy(context);
+}
+
+/* Which starts and optimisers each method refuses, as a person would meet it. */
+static void settings_that_do_not_go_together_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *method, *start, *optimizer, *message; /* NULL: taken */
+  } cases[] = {{"map", "glorot", "lm", NULL},
+               {"map", "map", "adam", "method map cannot start from its own result"},
+               {"map", "prior", "adam", "which method map has not"},
+               {"map", "glorot", "adagrad", "minimises nothing"},
+               {"rpinn", "prior", "adam", NULL},
+               {"rpinn", "map", "lbfgs", NULL},
+               {"rpinn", "glorot", "adagrad", "minimises nothing"},
+               {"ensemble", "prior", "adam", "which method ensemble has not"},
+               {"ensemble", "map", "lm", NULL},
+               {"ensemble", "glorot", "adagrad", "minimises nothing"},
+               {"nuts", "prior", "lm", NULL},
+               {"nuts", "map", "lm", NULL},
+               {"nuts", "glorot", "adagrad", "minimises nothing"},
+               {"svgd", "prior", "adagrad", NULL},
+               {"svgd", "map", "adam", NULL},
+               {"svgd", "map", "adagrad", "minimises nothing"},
+               {"svgd", "glorot", "lbfgs", "lbfgs cannot move the particles"},
+               {"svgd", "glorot", "lm", "lm cannot move the particles"}};
+  RpinnContext *context = rpinn_context_create();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    RpinnProblem problem = {0};
+    RpinnPlace nowhere = {0};
+    rpinn_settings_reset(&problem.settings);
+    rpinn_settings_set(context, &problem.settings, RPINN_SETTING_METHOD, cases[i].method, nowhere);
+    rpinn_settings_set(context, &problem.settings, RPINN_SETTING_START, cases[i].start, nowhere);
+    rpinn_settings_set(context, &problem.settings, RPINN_SETTING_OPTIMIZER, cases[i].optimizer, nowhere);
+    RpinnStatus status = rpinn_problem_method(&problem)->check_settings(context, &problem);
+    assert_int_equal(status, cases[i].message ? RPINN_ERROR_INPUT : RPINN_OK);
+    if (cases[i].message) assert_non_null(strstr(rpinn_context_error(context)->message, cases[i].message));
+  }
+  rpinn_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(setting_offers_the_table),
+                                     cmocka_unit_test(every_row_is_whole),
+                                     cmocka_unit_test(plans_follow_the_settings),
+                                     cmocka_unit_test(settings_that_do_not_go_together_are_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
