@@ -4,7 +4,11 @@
  * the store is open, and the kernel drops it with the process.
  *
  * Doubles are kept as blobs: SQLite's own REAL turns NaN into NULL. Each row carries a checksum, because
- * SQLite notices damage to its own structure but not to the numbers. */
+ * SQLite notices damage to its own structure but not to the numbers.
+ *
+ * SQLite refuses rows above 1e9 bytes, which the state of many particles or of a dense metric reaches. A state is
+ * therefore cut: its first piece stands in `states` with the checksum of the whole, as stores had it before there were
+ * pieces, and the others follow in `state_pieces`, within the same transaction. */
 #include "member_store.h"
 
 #include <inttypes.h>
@@ -16,12 +20,17 @@
 #include <sqlite3.h>
 
 enum { APPLICATION_ID = 0x7250494e /* "rPIN" */, FORMAT_VERSION = 1, BUSY_MILLISECONDS = 250 };
+enum { PIECE_BYTES = 64 << 20 };
 
 typedef enum Query {
   QUERY_PUT,
   QUERY_DROP_STATE,
   QUERY_PUT_STATE,
   QUERY_GET_STATE,
+  QUERY_DROP_PIECES,
+  QUERY_PUT_PIECE,
+  QUERY_MEASURE_PIECES,
+  QUERY_GET_PIECES,
   QUERY_HAS,
   QUERY_COUNT,
   QUERY_VISIT,
@@ -36,6 +45,10 @@ static const char *const query_texts[NUM_QUERIES] = {
     [QUERY_DROP_STATE] = "DELETE FROM states WHERE member = ?",
     [QUERY_PUT_STATE] = "INSERT OR REPLACE INTO states (member, checksum, state) VALUES (?, ?, ?)",
     [QUERY_GET_STATE] = "SELECT checksum, state FROM states WHERE member = ?",
+    [QUERY_DROP_PIECES] = "DELETE FROM state_pieces WHERE member = ?",
+    [QUERY_PUT_PIECE] = "INSERT INTO state_pieces (member, piece, bytes) VALUES (?, ?, ?)",
+    [QUERY_MEASURE_PIECES] = "SELECT coalesce(sum(length(bytes)), 0) FROM state_pieces WHERE member = ?",
+    [QUERY_GET_PIECES] = "SELECT bytes FROM state_pieces WHERE member = ? ORDER BY piece",
     [QUERY_HAS] = "SELECT 1 FROM members WHERE member = ?",
     [QUERY_COUNT] = "SELECT count(*), total(failed) FROM members WHERE member < ?",
     [QUERY_VISIT] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
@@ -52,6 +65,11 @@ static const char schema[] = "CREATE TABLE identity (text TEXT NOT NULL);"
                              " state BLOB NOT NULL);"
                              "CREATE TABLE texts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
 
+/* Stores from before there were pieces get the table when they are next written. */
+static const char schema_of_pieces[] =
+    "CREATE TABLE IF NOT EXISTS state_pieces (member INTEGER NOT NULL, piece INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL, PRIMARY KEY (member, piece));";
+
 struct RpinnMemberStore {
   sqlite3 *database;
   char *path;
@@ -59,6 +77,8 @@ struct RpinnMemberStore {
   double last_commit;                 /* seconds of the steady clock */
   double *numbers;                    /* [capacity] of the member that is being visited */
   size_t capacity;
+  size_t piece_bytes; /* of the pieces that states are cut into */
+  bool has_pieces;    /* the table is there */
 };
 
 /* ---- failures ---- */
@@ -303,11 +323,21 @@ static RpinnStatus make_or_check(RpinnContext *context, RpinnMemberStore *store,
   return identity ? rpinn_member_store_check_identity(context, store, identity) : RPINN_OK;
 }
 
+static RpinnStatus find_pieces(RpinnContext *context, RpinnMemberStore *store, bool can_make) {
+  int64_t count = 0;
+  if (can_make) RPINN_TRY(execute(context, store, schema_of_pieces));
+  RPINN_TRY(
+      query_number(context, store, "SELECT count(*) FROM sqlite_master WHERE name = 'state_pieces'", &count));
+  store->has_pieces = count > 0;
+  return RPINN_OK;
+}
+
 /* One transaction for all reading: the lock is shared with other readers and ends with the store. */
 static RpinnStatus open_to_read(RpinnContext *context, RpinnMemberStore *store) {
   sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
   RPINN_TRY(execute(context, store, "BEGIN"));
-  return make_or_check(context, store, NULL);
+  RPINN_TRY(make_or_check(context, store, NULL));
+  return find_pieces(context, store, false);
 }
 
 static RpinnStatus open_database(RpinnContext *context, RpinnMemberStore *store, const char *identity) {
@@ -324,6 +354,7 @@ static RpinnStatus open_database(RpinnContext *context, RpinnMemberStore *store,
   RPINN_TRY(execute(context, store, "PRAGMA synchronous = EXTRA"));
   RPINN_TRY(execute(context, store, "BEGIN EXCLUSIVE"));
   RpinnStatus status = make_or_check(context, store, identity);
+  if (status == RPINN_OK) status = find_pieces(context, store, true);
   if (status == RPINN_OK) return rpinn_member_store_flush(context, store);
   roll_back(store);
   return status;
@@ -335,6 +366,7 @@ static RpinnStatus open_store(RpinnContext *context, const char *path, const cha
   *result = NULL;
   RpinnMemberStore *store = calloc(1, sizeof *store);
   if (!store) return rpinn_fail_memory(context);
+  store->piece_bytes = PIECE_BYTES;
   store->path = malloc(strlen(path) + 1);
   RpinnStatus status = RPINN_ERROR_MEMORY;
   if (store->path) {
@@ -401,29 +433,61 @@ static int bind_member(sqlite3_stmt *statement, const RpinnStoredMember *member)
   return code;
 }
 
+/* Run a statement that writes and whose only parameter is the index. */
+static RpinnStatus write_at(RpinnContext *context, RpinnMemberStore *store, Query query, uint64_t index) {
+  sqlite3_stmt *statement;
+  RPINN_TRY(prepare(context, store, query, &statement));
+  return write_with(context, store, statement, sqlite3_bind_int64(statement, 1, (sqlite3_int64)index));
+}
+
 RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
                                    const RpinnStoredMember *member) {
-  sqlite3_stmt *put, *drop;
+  sqlite3_stmt *put;
   RPINN_TRY(check_index(context, member->index));
   RPINN_TRY(prepare(context, store, QUERY_PUT, &put));
-  RPINN_TRY(prepare(context, store, QUERY_DROP_STATE, &drop));
   RPINN_TRY(begin(context, store));
   RPINN_TRY(write_with(context, store, put, bind_member(put, member)));
-  RPINN_TRY(write_with(context, store, drop, sqlite3_bind_int64(drop, 1, (sqlite3_int64)member->index)));
+  RPINN_TRY(write_at(context, store, QUERY_DROP_STATE, member->index));
+  RPINN_TRY(write_at(context, store, QUERY_DROP_PIECES, member->index));
   return flush_when_due(context, store);
+}
+
+/* The bytes of a state behind its first piece. */
+static RpinnStatus put_pieces(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
+                              const unsigned char *bytes, size_t size) {
+  sqlite3_stmt *put;
+  RPINN_TRY(write_at(context, store, QUERY_DROP_PIECES, index));
+  RPINN_TRY(prepare(context, store, QUERY_PUT_PIECE, &put));
+  for (sqlite3_int64 piece = 1; size > 0; piece++) {
+    size_t count = size < store->piece_bytes ? size : store->piece_bytes;
+    int code = sqlite3_bind_int64(put, 1, (sqlite3_int64)index);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(put, 2, piece);
+    if (code == SQLITE_OK) code = bind_bytes(put, 3, bytes, count);
+    RPINN_TRY(write_with(context, store, put, code));
+    bytes += count;
+    size -= count;
+  }
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_member_store_put_state(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
                                          const void *state, size_t size) {
   sqlite3_stmt *put;
+  size_t first = size < store->piece_bytes ? size : store->piece_bytes;
   RPINN_TRY(check_index(context, index));
   RPINN_TRY(prepare(context, store, QUERY_PUT_STATE, &put));
   RPINN_TRY(begin(context, store));
   int code = sqlite3_bind_int64(put, 1, (sqlite3_int64)index);
   if (code == SQLITE_OK) code = sqlite3_bind_int64(put, 2, (sqlite3_int64)checksum(index, state, size));
-  if (code == SQLITE_OK) code = bind_bytes(put, 3, state, size);
+  if (code == SQLITE_OK) code = bind_bytes(put, 3, state, first);
   RPINN_TRY(write_with(context, store, put, code));
+  const unsigned char *rest = size > first ? (const unsigned char *)state + first : NULL;
+  RPINN_TRY(put_pieces(context, store, index, rest, size - first));
   return flush_when_due(context, store);
+}
+
+void rpinn_member_store_cut_states(RpinnMemberStore *store, size_t piece_bytes) {
+  store->piece_bytes = piece_bytes;
 }
 
 RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
@@ -470,6 +534,63 @@ static RpinnStatus copy_column(RpinnContext *context, sqlite3_stmt *statement, i
   return RPINN_OK;
 }
 
+/* Bytes of a state behind its first piece. */
+static RpinnStatus measure_pieces(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
+                                  size_t *size) {
+  sqlite3_stmt *measure;
+  bool found;
+  *size = 0;
+  if (!store->has_pieces) return RPINN_OK;
+  RPINN_TRY(prepare(context, store, QUERY_MEASURE_PIECES, &measure));
+  RPINN_TRY(look_up(context, store, measure, sqlite3_bind_int64(measure, 1, (sqlite3_int64)index), &found));
+  if (found) *size = (size_t)sqlite3_column_int64(measure, 0);
+  release(measure);
+  return RPINN_OK;
+}
+
+/* They, into bytes [size]. */
+static RpinnStatus get_pieces(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
+                              unsigned char *bytes, size_t size) {
+  sqlite3_stmt *get;
+  bool found;
+  if (!size) return RPINN_OK;
+  RPINN_TRY(prepare(context, store, QUERY_GET_PIECES, &get));
+  RpinnStatus status = look_up(context, store, get, sqlite3_bind_int64(get, 1, (sqlite3_int64)index), &found);
+  while (status == RPINN_OK && found) {
+    const void *piece = sqlite3_column_blob(get, 0);
+    size_t count = (size_t)sqlite3_column_bytes(get, 0);
+    if (count && !piece) status = rpinn_fail_memory(context);
+    if (status == RPINN_OK && count > size)
+      status = fail_damaged(context, store, "the state of member", index);
+    if (status != RPINN_OK) break;
+    if (count) memcpy(bytes, piece, count);
+    bytes += count;
+    size -= count;
+    status = look_up(context, store, get, SQLITE_OK, &found);
+  }
+  release(get);
+  return status;
+}
+
+/* The row of a state and its further pieces, in one. */
+static RpinnStatus join_state(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                              uint64_t index, void **state, size_t *size) {
+  size_t first = (size_t)sqlite3_column_bytes(row, 1), rest;
+  const void *bytes = sqlite3_column_blob(row, 1);
+  RPINN_TRY(measure_pieces(context, store, index, &rest));
+  unsigned char *whole = malloc(first + rest + 1); /* one more: a state of nothing is not NULL */
+  if (!whole || (first && !bytes)) {
+    free(whole);
+    return rpinn_fail_memory(context);
+  }
+  if (first) memcpy(whole, bytes, first);
+  *state = whole;
+  *size = first + rest;
+  RPINN_TRY(get_pieces(context, store, index, whole + first, rest));
+  if (checksum(index, whole, *size) == (uint64_t)sqlite3_column_int64(row, 0)) return RPINN_OK;
+  return fail_damaged(context, store, "the state of member", index);
+}
+
 RpinnStatus rpinn_member_store_get_state(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
                                          void **state, size_t *size) {
   sqlite3_stmt *get;
@@ -479,13 +600,13 @@ RpinnStatus rpinn_member_store_get_state(RpinnContext *context, RpinnMemberStore
   RPINN_TRY(check_index(context, index));
   RPINN_TRY(prepare(context, store, QUERY_GET_STATE, &get));
   RPINN_TRY(look_up(context, store, get, sqlite3_bind_int64(get, 1, (sqlite3_int64)index), &found));
-  RpinnStatus status = found ? copy_column(context, get, 1, state, size) : RPINN_OK;
-  uint64_t expected = found ? (uint64_t)sqlite3_column_int64(get, 0) : 0;
+  RpinnStatus status = found ? join_state(context, store, get, index, state, size) : RPINN_OK;
   release(get);
-  if (!*state || checksum(index, *state, *size) == expected) return status;
+  if (status == RPINN_OK) return RPINN_OK;
   free(*state);
   *state = NULL;
-  return fail_damaged(context, store, "the state of member", index);
+  *size = 0;
+  return status;
 }
 
 RpinnStatus rpinn_member_store_get_text(RpinnContext *context, RpinnMemberStore *store, const char *key,

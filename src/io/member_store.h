@@ -47,9 +47,11 @@ void rpinn_member_store_close(RpinnMemberStore *store);
 /* Add a member, or replace it. Its saved state goes. */
 RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
                                    const RpinnStoredMember *member);
-/* Add the state of an unfinished member, or replace it. */
+/* Add the state of an unfinished member, or replace it. It may have any size: it is kept in pieces. */
 RpinnStatus rpinn_member_store_put_state(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
                                          const void *state, size_t size);
+/* Other pieces than the usual ones, at least a byte each, for states that are put from now on. For tests. */
+void rpinn_member_store_cut_states(RpinnMemberStore *store, size_t piece_bytes);
 /* A small table of texts by key, e.g. the wall seconds so far. */
 RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
                                         const char *value);
