@@ -13,18 +13,28 @@
 
 #include <cmocka.h>
 
-/* |found - expected| <= tolerance * max(1, |expected|) */
-static inline void check_close_at(double found, double expected, double tolerance, const char *what,
-                                  const char *file, int line) {
-  double scale = fabs(expected) > 1 ? fabs(expected) : 1;
-  if (!(fabs(found - expected) <= tolerance * scale)) {
-    print_error("%s:%d: %s is %.17g, expected %.17g within %g\n", file, line, what, found, expected,
-                tolerance * scale);
+typedef struct CheckPlace {
+  const char *what, *file;
+  int line;
+} CheckPlace;
+
+/* |found - expected| <= tolerance */
+static inline void check_close_at(CheckPlace place, double found, double expected, double tolerance) {
+  if (!(fabs(found - expected) <= tolerance)) {
+    print_error("%s:%d: %s is %.17g, expected %.17g within %g\n", place.file, place.line, place.what, found,
+                expected, tolerance);
     fail();
   }
 }
 #define check_close(found, expected, tolerance)                                                              \
-  check_close_at(found, expected, tolerance, #found, __FILE__, __LINE__)
+  check_close_at((CheckPlace){#found, __FILE__, __LINE__}, found, expected, tolerance)
+
+/* |found - expected| <= tolerance |expected| */
+static inline void check_relative_at(CheckPlace place, double found, double expected, double tolerance) {
+  check_close_at(place, found, expected, tolerance * fabs(expected));
+}
+#define check_relative(found, expected, tolerance)                                                           \
+  check_relative_at((CheckPlace){#found, __FILE__, __LINE__}, found, expected, tolerance)
 
 #define check_true(condition, ...)                                                                           \
   do {                                                                                                       \

@@ -119,7 +119,7 @@ static void derivatives_follow_from_values(void **state) {
       exact_activation[activation](z + step, above);
       exact_activation[activation](z - step, below);
       for (int order = 0; order < 3; order++)
-        check_close((double)((above[order] - below[order]) / (2 * step)), (double)at[order + 1], 1e-8);
+        check_close((double)((above[order] - below[order]) / (2 * step)), (double)at[order + 1], 1e-9);
     }
   }
 }

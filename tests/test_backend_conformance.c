@@ -155,7 +155,7 @@ static double compare_gradients(Subject *subject, const double *J_size, const do
     }
     double error = distance(found, expected, N) / norm(size, N);
     if (!(error <= worst)) worst = error;
-    check_close(energy_found, energy_expected, 100 * subject->tolerance);
+    check_relative(energy_found, energy_expected, subject->tolerance);
     for (size_t t = 0; t <= model->num_terms;
          t++) /* a term's size is that of the whole: its own may cancel */
       check_true(fabs(term_found[t] - term_expected[t]) <= 100 * subject->tolerance * (1 + energy_expected),
@@ -368,7 +368,7 @@ static void adam_follows_its_rule(void **state) {
       subject.theta[j] -= rate * corrected_m / (sqrt(corrected_v) + rule.epsilon);
     }
   }
-  check_close(energy, expected_energy, 1e-10);
+  check_relative(energy, expected_energy, 1e-10);
   check_true(distance(theta, subject.theta, N) < 1e-10 * norm(subject.theta, N),
              "theta after 20 steps: %g apart", distance(theta, subject.theta, N));
   double *rest[] = {theta, m, v, gradient, m0, v0};

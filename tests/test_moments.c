@@ -18,8 +18,8 @@ static void test_few_draws(void **state) {
   rpinn_moments_add(moments, (double[]){10, -1});
   rpinn_moments_get(moments, mean, deviation);
   assert_int_equal(rpinn_moments_count(moments), 3);
-  check_close(mean[0], 6, 1e-15);
-  check_close(deviation[0], sqrt(13), 1e-15); /* (9 + 1 + 16) / 2 */
+  check_relative(mean[0], 6, 1e-15);
+  check_relative(deviation[0], sqrt(13), 1e-15); /* (9 + 1 + 16) / 2 */
   assert_true(mean[1] == -1 && deviation[1] == 0);
   rpinn_moments_get(moments, NULL, NULL);
   rpinn_moments_destroy(moments);
@@ -34,8 +34,8 @@ static void test_far_from_zero(void **state) {
   double mean, deviation;
   for (size_t i = 0; i < COUNT; i++) rpinn_moments_add(moments, (double[]){1e9 + (i % 2 ? 1 : -1)});
   rpinn_moments_get(moments, &mean, &deviation);
-  check_close(mean, 1e9, 1e-15);
-  check_close(deviation, sqrt(COUNT / (COUNT - 1.0)), 1e-12);
+  check_relative(mean, 1e9, 1e-15);
+  check_relative(deviation, sqrt(COUNT / (COUNT - 1.0)), 1e-12);
   rpinn_moments_destroy(moments);
 }
 
@@ -56,7 +56,7 @@ static void test_against_two_passes(void **state) {
     double mean, deviation;
     rpinn_moments_get(moments, &mean, &deviation);
     check_close(mean, (double)exact, 2e-15);
-    check_close(deviation, (double)sqrtl(squares / (counts[k] - 1)), 2e-15);
+    check_relative(deviation, (double)sqrtl(squares / (counts[k] - 1)), 2e-15);
     rpinn_moments_destroy(moments);
   }
 }
@@ -116,7 +116,7 @@ static void test_quantiles_by_hand(void **state) {
   assert_int_equal(rpinn_kept_draws_quantiles(kept, 5, probabilities, quantiles[0]), RPINN_OK);
   const double expected[] = {1, 1.6, 5, 7.5, 9}; /* numpy.quantile([7, 1, 9, 3], probabilities) */
   for (size_t k = 0; k < 5; k++) {
-    check_close(quantiles[k][0], expected[k], 1e-15);
+    check_relative(quantiles[k][0], expected[k], 1e-15);
     assert_true(quantiles[k][1] == 4);
   }
   rpinn_kept_draws_destroy(kept);
@@ -140,10 +140,10 @@ static void test_quantiles_of_many(void **state) {
     if (i == 17)
       assert_true(isnan(quantiles[0][i]) && isnan(quantiles[1][i]));
     else if (i != 18) {
-      check_close(quantiles[0][i], (double)i + 7.5, 1e-14);
-      check_close(quantiles[1][i], (double)i + 150, 1e-14);
+      check_relative(quantiles[0][i], (double)i + 7.5, 1e-14);
+      check_relative(quantiles[1][i], (double)i + 150, 1e-14);
     }
-  check_close(quantiles[0][18], 18 + 7.5, 1e-14);
+  check_relative(quantiles[0][18], 18 + 7.5, 1e-14);
   rpinn_kept_draws_destroy(kept);
 }
 

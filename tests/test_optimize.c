@@ -537,7 +537,7 @@ static void prior_alone(void **state) {
   RpinnOptimum optimum = run(optimizer, start);
   check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
   for (size_t j = 0; j < COLUMNS; j++)
-    check_close(optimum.theta[j], linear.mean[j] + linear.offsets[ROWS + j] / linear.root[j], 1e-12);
+    check_relative(optimum.theta[j], linear.mean[j] + linear.offsets[ROWS + j] / linear.root[j], 1e-12);
   rpinn_optimizer_destroy(optimizer);
 }
 
@@ -616,7 +616,7 @@ static void nonlinear_in_data_space(void **state) {
     for (size_t j = 0; j < COLUMNS; j++) norm += gradient[j] * gradient[j];
     say("tanh rows, LM", sqrt(norm), &optimum);
     check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
-    check_close(optimum.loss, value, 1e-13);
+    check_relative(optimum.loss, value, 1e-13);
     assert_true(sqrt(norm) < 1.1e-6);
     rpinn_energy_objective_destroy(energy);
     rpinn_optimizer_destroy(optimizer);
@@ -645,7 +645,7 @@ static void adam_follows_its_schedule(void **state) {
   double theta = 2, expected = 2;
   RpinnOptimum optimum = run(optimizer, &theta);
   for (int t = 0; t < 57; t++) expected -= 0.1 * pow(0.5, t / 10.0) * 3 / (3 + 1e-8);
-  check_close(optimum.theta[0], expected, 1e-13);
+  check_relative(optimum.theta[0], expected, 1e-13);
   assert_int_equal(optimum.num_iterations, 57);
   rpinn_optimizer_destroy(optimizer);
 }
@@ -779,7 +779,7 @@ static void levenberg_marquardt_steps_back(void **state) {
   double start = 100;
   RpinnOptimum optimum = run(optimizer, &start);
   check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
-  check_close(optimum.theta[0], 1, 1e-11);
+  check_relative(optimum.theta[0], 1, 1e-11);
   rpinn_optimizer_destroy(optimizer);
 }
 
@@ -805,7 +805,7 @@ static void levenberg_marquardt_survives_a_failed_factorisation(void **state) {
   double start[] = {5, -2};
   RpinnOptimum optimum = run(optimizer, start);
   assert_true(optimum.num_evaluations < optimum.num_iterations + 1); /* some had no step to try */
-  check_close(optimum.theta[0] + optimum.theta[1], 1.5, 1e-7);
+  check_relative(optimum.theta[0] + optimum.theta[1], 1.5, 1e-7);
   rpinn_optimizer_destroy(optimizer);
 }
 

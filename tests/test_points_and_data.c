@@ -145,7 +145,7 @@ static void random_points(void **state) {
   for (uint32_t p = 0; p < 10; p++) {
     double unit[2];
     rpinn_sobol_point(p, 2, unit);
-    check_close(sobol->x[2 * p], 2 * unit[0], 1e-15);
+    check_relative(sobol->x[2 * p], 2 * unit[0], 1e-15);
     check_close(sobol->x[2 * p + 1], -1 + 2 * unit[1], 1e-15);
   }
   /* The first points of Sobol's sequence: the centre, then the quarters. */
@@ -324,7 +324,8 @@ static void noise_is_its_own(void **state) {
   assert_int_equal(bench_data(&fewer, "truth")->points.count, 9);
   for (size_t p = 1; p < 8; p++) {
     double z = bench_data(&bench, "truth")->values[p] - bench_data(&bench, "truth")->points.x[p];
-    check_close(bench_data(&fewer, "truth")->values[p] - bench_data(&fewer, "truth")->points.x[p], z, 1e-14);
+    check_relative(bench_data(&fewer, "truth")->values[p] - bench_data(&fewer, "truth")->points.x[p], z,
+                   1e-14);
     assert_true(bench_data(&fewer, "moved")->values[p] == bench_data(&bench, "moved")->values[p]);
     assert_true(bench_data(&other, "moved")->values[p] != bench_data(&bench, "moved")->values[p]);
     assert_true(bench_data(&auto_seed, "moved")->values[p] == bench_data(&bench, "moved")->values[p]);
@@ -370,24 +371,24 @@ static void derived_truth(void **state) {
                   "  flat: {expect: \"d(w, y) + u\", at: {same_as: f}, data: truth, weight: 1}\n"
                   "  ref: {expect: u, at: {grid: 2}, data: truth, noise: 1}\n"
                   "prior: {reference_term: ref}\n"
-                  "predict: {grid: 3, quantities: [u, f, g, c, given]}\n",
+                  "predict: {grid: 4, quantities: [u, f, g, c, given]}\n",
                   NULL);
   bench_build(&bench);
   const double *x = bench_data(&bench, "f")->points.x;
   for (size_t p = 0; p < 25; p++, x += 2) {
     double s = sin(pi * x[0]), c = cos(pi * x[0]), y = x[1], u = s * y * y;
     check_close(bench_data(&bench, "f")->values[p], -0.3 * pi * pi * u + tanh(u), 1e-14);
-    check_close(bench_data(&bench, "g")->values[p], 5 * 2 * pi * c * y * exp(x[0]) - 0.7, 1e-14);
-    check_close(bench_data(&bench, "written")->values[p], 4 * s * y - exp(x[0]), 1e-14);
+    check_relative(bench_data(&bench, "g")->values[p], 5 * 2 * pi * c * y * exp(x[0]) - 0.7, 1e-14);
+    check_relative(bench_data(&bench, "written")->values[p], 4 * s * y - exp(x[0]), 1e-14);
     check_close(bench_data(&bench, "given")->values[p], 42, 0); /* an entry of that name comes first */
     check_close(bench_data(&bench, "flat")->values[p], u, 1e-14);
   }
   const RpinnDataSet *data = bench.posterior->data;
   for (size_t p = 0; p < data->predict.count; p++) {
     double u = sin(pi * data->predict.x[2 * p]) * pow(data->predict.x[2 * p + 1], 2);
-    check_close(data->predicted_truth[0][p], u, 1e-15);
+    check_close(data->predicted_truth[0][p], u, 1e-14);
     check_close(data->predicted_truth[1][p], -0.3 * pi * pi * u + tanh(u), 1e-14);
-    check_close(data->predicted_truth[3][p], 5, 1e-15);
+    check_relative(data->predicted_truth[3][p], 5, 1e-15);
     check_close(data->predicted_truth[4][p], 42, 0);
   }
   bench_close(&bench);
@@ -412,17 +413,17 @@ static void truth_from_a_table(void **state) {
   assert_int_equal(h->points.count, 5);
   for (size_t p = 0; p < 5; p++) { /* the table was made with k = exp(sin 3x + y), h = 1 - x + y/10 */
     double at_x = h->points.x[2 * p], at_y = h->points.x[2 * p + 1];
-    check_close(h->values[p], 1 - at_x + 0.1 * at_y, 1e-8);
-    check_close(y->values[p], sin(3 * at_x) + at_y, 1e-8);
+    check_relative(h->values[p], 1 - at_x + 0.1 * at_y, 1e-8);
+    check_relative(y->values[p], sin(3 * at_x) + at_y, 1e-8);
   }
   assert_int_equal(k->points.count, 12);
   for (size_t p = 0; p < 12; p++)
-    check_close(k->values[p], exp(sin(3 * k->points.x[2 * p]) + k->points.x[2 * p + 1]), 1e-8);
+    check_relative(k->values[p], exp(sin(3 * k->points.x[2 * p]) + k->points.x[2 * p + 1]), 1e-8);
   for (size_t p = 0; p < 9; p++)
     check_close(g->values[p], cos(g->points.x[2 * p]) * g->points.x[2 * p + 1], 1e-15);
   for (size_t p = 0; p < 12; p++) {
-    check_close(data->predicted_truth[1][p], log(k->values[p]), 1e-15);
-    check_close(data->predicted_truth[2][p], k->values[p], 1e-15);
+    check_relative(data->predicted_truth[1][p], log(k->values[p]), 1e-15);
+    check_relative(data->predicted_truth[2][p], k->values[p], 1e-15);
   }
   rpinn_data_set_destroy(data);
   bench_close(&bench);
@@ -444,13 +445,13 @@ static void measurements_from_files(void **state) {
   for (size_t p = 0; p < 4; p++) {
     check_close(wall->points.x[2 * p], 1, 0);
     check_close(wall->points.x[2 * p + 1], 2.0 * (double)p / 3, 1e-15);
-    check_close(wall->values[p], 0.1 * exp(-wall->points.x[2 * p + 1]) * sin(1), 1e-6);
+    check_close(wall->values[p], 0.1 * exp(-wall->points.x[2 * p + 1]) * sin(1), 1e-7);
   }
   assert_int_equal(pde->points.count, 12); /* columns in another order than the coordinates */
   for (size_t p = 0; p < 12; p++) assert_true(pde->points.x[2 * p] <= 1 && pde->values[p] == 0);
   for (size_t p = 0; p < 3; p++) {
     assert_true(later->points.x[2 * p + 1] == 2);
-    check_close(later->values[p], 0.1 * cos(later->points.x[2 * p]), 1e-6);
+    check_close(later->values[p], 0.1 * cos(later->points.x[2 * p]), 1e-7);
   }
   bench_close(&bench);
   snprintf(path, sizeof path, "%s/tests/problems/all-in-one.yaml", source_folder());
@@ -512,7 +513,7 @@ static void test_terms(void **state) {
   bench_data(&bench, "b")->values[0] += 1000;
   rpinn_posterior_energy(bench.posterior, theta, NULL, &again, NULL, NULL);
   assert_true(energy == again);
-  check_close(parts[0] + parts[1] + parts[2], energy, 1e-15);
+  check_relative(parts[0] + parts[1] + parts[2], energy, 1e-15);
   bench_close(&bench);
 }
 
@@ -542,7 +543,7 @@ static void missing_data(void **state) {
   double squares = 0;
   assert_int_equal(bench_data(&bench, "pde")->points.count, 500);
   for (size_t p = 0; p < 500; p++) squares += pow(bench_data(&bench, "pde")->values[p], 2);
-  check_close(sqrt(squares / 500), 0.1, 0.015);
+  check_relative(sqrt(squares / 500), 0.1, 0.15);
   bench_close(&bench);
 }
 

@@ -65,9 +65,9 @@ static void test_bootstrap(void **state) {
     }
     assert_true(rpinn_kept_draws_get(kept, 3)[0] == -1);
     assert_int_equal(rpinn_bootstrap_errors(kept, 1, 1, reference + 1, 0, RESAMPLES, errors), RPINN_OK);
-    check_close(errors[RPINN_TABLE_LINF], s / sqrt(COUNT), 0.15);
-    check_close(errors[RPINN_TABLE_RL2], s / sqrt(COUNT) / (1 + shift), 0.15);
-    check_close(errors[RPINN_TABLE_MEAN_STD], s / sqrt(2 * COUNT), 0.15);
+    check_relative(errors[RPINN_TABLE_LINF], s / sqrt(COUNT), 0.15);
+    check_relative(errors[RPINN_TABLE_RL2], s / sqrt(COUNT) / (1 + shift), 0.15);
+    check_relative(errors[RPINN_TABLE_MEAN_STD], s / sqrt(2 * COUNT), 0.15);
     assert_true(errors[RPINN_TABLE_COVERAGE] == 0);
     assert_int_equal(rpinn_bootstrap_errors(kept, 1, 1, reference + 1, 0, RESAMPLES, again), RPINN_OK);
     assert_memory_equal(errors, again, sizeof errors);
@@ -78,10 +78,10 @@ static void test_bootstrap(void **state) {
 /* 100 kept of 400: half the error; 400 worth 25: twice that of the kept ones. */
 static void test_bootstrap_factor(void **state) {
   (void)state;
-  check_close(rpinn_bootstrap_factor(100, 400, (double)NAN), 0.5, 1e-15);
-  check_close(rpinn_bootstrap_factor(100, 400, 25), 2, 1e-15);
-  check_close(rpinn_bootstrap_factor(400, 400, 25), 4, 1e-15);
-  check_close(rpinn_bootstrap_factor(400, 400, 900), 1, 1e-15);
+  check_relative(rpinn_bootstrap_factor(100, 400, (double)NAN), 0.5, 1e-15);
+  check_relative(rpinn_bootstrap_factor(100, 400, 25), 2, 1e-15);
+  check_relative(rpinn_bootstrap_factor(400, 400, 25), 4, 1e-15);
+  check_relative(rpinn_bootstrap_factor(400, 400, 900), 1, 1e-15);
 }
 
 static void test_too_few_draws(void **state) {
@@ -117,7 +117,7 @@ static void test_verdicts(void **state) {
                             .errors = {0.01, 0.01, 0.01, 10, 0},
                             .ours = {9, 1 + 0.999 * tolerance, 1 + 1.001 * tolerance, -1020, 0.0254}};
   rpinn_reproduction_judge(&reproduction, &row);
-  check_close(row.tolerances[RPINN_TABLE_LINF], tolerance, 1e-14);
+  check_relative(row.tolerances[RPINN_TABLE_LINF], tolerance, 1e-14);
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_REPORTED);
   assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_VERDICT_AGREES);
   assert_int_equal(row.verdicts[RPINN_TABLE_MEAN_STD], RPINN_VERDICT_DIFFERS);
@@ -132,7 +132,7 @@ static void test_verdicts(void **state) {
   assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_VERDICT_DIFFERS); /* no number agrees with nothing */
   run.members = 1000; /* fewer of ours: the re-run's error is smaller than ours */
   rpinn_reproduction_judge(&reproduction, &row);
-  check_close(row.tolerances[RPINN_TABLE_LINF], 4 * sqrt(1.2) * 0.01 + 0.02, 1e-14);
+  check_relative(row.tolerances[RPINN_TABLE_LINF], 4 * sqrt(1.2) * 0.01 + 0.02, 1e-14);
   reproduction.scale = RPINN_SCALE_MEDIUM; /* judged as well */
   rpinn_reproduction_judge(&reproduction, &row);
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_DIFFERS);
@@ -140,7 +140,7 @@ static void test_verdicts(void **state) {
   rpinn_reproduction_judge(&reproduction, &row);
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_REPORTED);
   assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_AGREES);
-  check_close(row.tolerances[RPINN_TABLE_MEAN_STD], 4 * sqrt(1.2) * 0.01 + 0.05, 1e-14);
+  check_relative(row.tolerances[RPINN_TABLE_MEAN_STD], 4 * sqrt(1.2) * 0.01 + 0.05, 1e-14);
 }
 
 /* What stands in the way of judging, and the re-run that is one chain. */
@@ -156,7 +156,7 @@ static void test_unjudged(void **state) {
   RpinnReproducedRow row = {.run = &run, .rerun = &rerun, .errors = {0.01}, .ours = {1}};
   rpinn_reproduction_judge(&reproduction, &row);
   assert_null(row.unjudged);
-  check_close(row.tolerances[RPINN_TABLE_RL2], 4 * sqrt(1 + 4) * 0.01 + 0.02, 1e-14);
+  check_relative(row.tolerances[RPINN_TABLE_RL2], 4 * sqrt(1 + 4) * 0.01 + 0.02, 1e-14);
   rerun.members = 1000;
   rerun.iterations = 5300;
   run = (RpinnReproducedRun){
@@ -213,8 +213,8 @@ static void test_chain_order(void **state) {
   RpinnReproducedChain chains[] = {{1, {{3, 0}, {0.5, 0}}}, {2, {{1, 0}, {0.7, 0}}}, {3, {{2, 0}, {0.6, 0}}}};
   rpinn_chains_sort(3, chains);
   assert_true(chains[0].number == 2 && chains[1].number == 3 && chains[2].number == 1);
-  check_close(rpinn_chains_range(3, chains, 0), 2, 1e-15);
-  check_close(rpinn_chains_range(3, chains, 1), 0.2, 1e-14);
+  check_relative(rpinn_chains_range(3, chains, 0), 2, 1e-15);
+  check_relative(rpinn_chains_range(3, chains, 1), 0.2, 1e-14);
   assert_true(isnan(rpinn_chains_range(0, chains, 0)));
 }
 
@@ -224,14 +224,14 @@ static void test_estimates(void **state) {
   (void)state;
   const double values[] = {1, (double)NAN, 2, 3, (double)INFINITY, 6};
   RpinnEstimate mean = rpinn_estimate_mean(6, values); /* of 1, 2, 3, 6: variance 14/3 */
-  check_close(mean.value, 3, 1e-15);
-  check_close(mean.error, sqrt(14.0 / 3 / 4), 1e-15);
+  check_relative(mean.value, 3, 1e-15);
+  check_relative(mean.error, sqrt(14.0 / 3 / 4), 1e-15);
   mean = rpinn_estimate_mean(1, values);
   assert_true(mean.value == 1 && isnan(mean.error));
   assert_true(isnan(rpinn_estimate_mean(1, values + 1).value));
   RpinnEstimate change = rpinn_estimate_change((RpinnEstimate){5, 3}, (RpinnEstimate){4, 4});
-  check_close(change.value, -1, 1e-15);
-  check_close(change.error, 5, 1e-15);
+  check_relative(change.value, -1, 1e-15);
+  check_relative(change.error, 5, 1e-15);
 }
 
 /* Two standard errors decide, in the claimed direction or against it. */
@@ -273,8 +273,8 @@ static void test_epsilon_choice(void **state) {
   RpinnEpsilonGrid grid = {.first_run = 1, .count = COUNT};
   rpinn_epsilon_grid_choose(&reproduction, &grid);
   assert_true(grid.best[0] == 1 && grid.best[1] == 2 && grid.best_sum == 2);
-  check_close(grid.sums[2].value, -20, 1e-15);
-  check_close(grid.sums[2].error, 3, 1e-15);
+  check_relative(grid.sums[2].value, -20, 1e-15);
+  check_relative(grid.sums[2].error, 3, 1e-15);
   assert_true(isnan(grid.sums[3].value));
   assert_int_equal(rpinn_largest_place(2, (double[]){nothing, nothing}), 2);
   assert_int_equal(rpinn_largest_place(3, (double[]){1, 5, 5}), 1);

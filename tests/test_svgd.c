@@ -158,9 +158,9 @@ static void test_kernel_by_hand(void **state) {
   const double x[] = {1, 2, 10, 5, 7, 3, 2, -1}, g[8] = {0};
   const double squares[4][4] = {{0, 90, 37, 10}, {90, 0, 13, 100}, {37, 13, 0, 41}, {10, 100, 41, 0}};
   double phi[8], k[16], h = kernel_phi(4, 2, x, g, false, false, phi, k);
-  check_close(h * h, 25 / (2 * log(5.0)), 1e-14);
+  check_relative(h * h, 25 / (2 * log(5.0)), 1e-14);
   for (size_t i = 0; i < 4; i++)
-    for (size_t j = 0; j < 4; j++) check_close(k[4 * i + j], pow(5, -squares[i][j] / 25), 1e-14);
+    for (size_t j = 0; j < 4; j++) check_relative(k[4 * i + j], pow(5, -squares[i][j] / 25), 1e-14);
 }
 
 /* Against sorting, for sizes with odd and even numbers of entries and pairs, and with many equal distances. */
@@ -278,10 +278,11 @@ static void check_optimizer(RpinnSvgdOptimizer optimizer, bool undivided) {
       }
     }
     assert_int_equal(rpinn_svgd_advance(fixture.context, fixture.svgd, 1), RPINN_OK);
-    for (size_t k = 0; k < n * N; k++) check_close(rpinn_svgd_particles(fixture.svgd)[k], x[k], 1e-12);
-    for (size_t i = 0; i < n; i++) check_close(rpinn_svgd_log_densities(fixture.svgd)[i], density[i], 1e-12);
-    check_close(rpinn_svgd_bandwidth(fixture.svgd), h, 1e-12);
-    check_close(rpinn_svgd_mean_norm(fixture.svgd), norm, 1e-12);
+    for (size_t k = 0; k < n * N; k++) check_relative(rpinn_svgd_particles(fixture.svgd)[k], x[k], 1e-12);
+    for (size_t i = 0; i < n; i++)
+      check_relative(rpinn_svgd_log_densities(fixture.svgd)[i], density[i], 1e-12);
+    check_relative(rpinn_svgd_bandwidth(fixture.svgd), h, 1e-12);
+    check_relative(rpinn_svgd_mean_norm(fixture.svgd), norm, 1e-12);
   }
   assert_int_equal(rpinn_svgd_num_iterations(fixture.svgd), ITERATIONS);
   free(x);
@@ -343,7 +344,7 @@ static void test_one_particle(void **state) {
   double *start = normals(N, 4, 1, 0);
   assert_int_equal(rpinn_svgd_start(fixture.context, fixture.svgd, start), RPINN_OK);
   assert_int_equal(rpinn_svgd_advance(fixture.context, fixture.svgd, 2000), RPINN_OK);
-  for (size_t j = 0; j < N; j++) check_close(rpinn_svgd_particles(fixture.svgd)[j], normal.mean[j % 8], 1e-4);
+  for (size_t j = 0; j < N; j++) check_close(rpinn_svgd_particles(fixture.svgd)[j], normal.mean[j % 8], 1e-3);
   check_close(rpinn_svgd_bandwidth(fixture.svgd), 0, 0);
   free(start);
   destroy(&fixture);

@@ -36,10 +36,10 @@ static void energy_of_least_squares(void **state) {
   RpinnObjective objective = rpinn_energy_objective(energy);
   double value, gradient[2];
   assert_int_equal(objective.evaluate(objective.data, theta, &value, gradient), RPINN_OK);
-  check_close(value, 0.5 * (r0 * r0 + r1 * r1 + p0 * p0), 1e-14);
-  check_close(gradient[0], -0.5 * r0 + r1 + 2 * p0, 1e-14);
-  check_close(gradient[1], 1.5 * r0 + 3 * r1,
-              1e-14); /* root 0: no prior row, its offset counts for nothing */
+  check_relative(value, 0.5 * (r0 * r0 + r1 * r1 + p0 * p0), 1e-14);
+  check_relative(gradient[0], -0.5 * r0 + r1 + 2 * p0, 1e-14);
+  check_relative(gradient[1], 1.5 * r0 + 3 * r1,
+                 1e-14); /* root 0: no prior row, its offset counts for nothing */
   RpinnLogDensity density = rpinn_log_density_of_objective(&objective);
   double log_density;
   density.evaluate(density.data, theta, &log_density, NULL);
@@ -53,16 +53,16 @@ static void composed_products(void **state) {
       .num_parameters = 2, .num_rows = 2, .residuals = residuals, .jacobian = jacobian};
   double theta[] = {1.5, -0.5}, v[] = {2, 5}, product[2], rows[2], gram[4], scale[] = {3, 7};
   rpinn_least_squares_jacobian_times(&problem, theta, v, product);
-  check_close(product[0], -0.5 * 2 + 1.5 * 5, 1e-15);
-  check_close(product[1], 2 + 15, 1e-15);
+  check_relative(product[0], -0.5 * 2 + 1.5 * 5, 1e-15);
+  check_relative(product[1], 2 + 15, 1e-15);
   rpinn_least_squares_transposed_times(&problem, theta, v, product);
-  check_close(product[0], -0.5 * 2 + 5, 1e-15);
-  check_close(product[1], 1.5 * 2 + 15, 1e-15);
+  check_relative(product[0], -0.5 * 2 + 5, 1e-15);
+  check_relative(product[1], 1.5 * 2 + 15, 1e-15);
   rpinn_least_squares_gram(&problem, theta, scale, rows, gram);
-  check_close(gram[0], 3 * 0.25 + 7 * 2.25, 1e-15);
-  check_close(gram[1], 3 * -0.5 + 7 * 4.5, 1e-15);
+  check_relative(gram[0], 3 * 0.25 + 7 * 2.25, 1e-15);
+  check_relative(gram[1], 3 * -0.5 + 7 * 4.5, 1e-15);
   check_close(gram[2], gram[1], 0);
-  check_close(gram[3], 3 + 63, 1e-15);
+  check_relative(gram[3], 3 + 63, 1e-15);
 }
 
 static void draws_come_back_sorted(void **state) {
