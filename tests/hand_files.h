@@ -137,7 +137,7 @@ static inline void hand_check_predictions_csv(const HandRun *run) {
         if (isnan(cells[c].expected))
           check_true(isnan(found), "%s is %g", column, found);
         else
-          check_close_at(found, cells[c].expected, 1e-9, column, __FILE__, __LINE__);
+          check_close_at((CheckPlace){column, __FILE__, __LINE__}, found, cells[c].expected, 1e-9);
       }
     }
   }
