@@ -77,6 +77,8 @@ const Command command_run = {
         "Methods: rpinn (minimisers of the randomised loss), ensemble (the same without noise), map (one\n"
         "minimiser; with --prior-scale inf: maximum likelihood). Ctrl-C saves; --resume goes on and gives "
         "the\n"
-        "same bytes as a run that was never stopped.\n",
+        "same bytes as a run that was never stopped. A run that --time-limit ends shows what it has; with "
+        "nothing\n"
+        "to show yet it ends as after Ctrl-C, with exit code 130.\n",
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
     .run = run_run};

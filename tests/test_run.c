@@ -7,8 +7,10 @@
 #include "problem_folder.h"
 #include "temporary_folder.h"
 
+#include "member_store.h"
 #include "posterior.h"
 #include "rpinn/run.h"
+#include "task_pool.h"
 
 static void require(RpinnContext *context, RpinnStatus status) {
   check_true(status == RPINN_OK, "%s", rpinn_context_error(context)->message);
@@ -320,6 +322,72 @@ static void time_limits_cut_no_member(void **state) {
   remove_folder(folder);
 }
 
+static RpinnStatus note_task(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
+  (void)context;
+  (void)pool;
+  *(uint64_t *)worker += task + 1;
+  return RPINN_OK;
+}
+
+static RpinnStatus lend_sum(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                            void **worker) {
+  (void)context;
+  (void)pool;
+  (void)thread;
+  *worker = user;
+  return RPINN_OK;
+}
+
+static void keep_sum(void *worker) {
+  (void)worker;
+}
+
+/* However short the time is, one task is begun: a job that is resumed again and again comes to its end. */
+static void a_time_limit_leaves_room_for_one_task(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  RpinnTaskPoolResult result = {0};
+  uint64_t sum = 0;
+  const uint8_t done[] = {1, 0, 0};
+  RpinnTaskPoolOptions options = {.num_threads = 1,
+                                  .num_tasks = 3,
+                                  .done = done,
+                                  .time_limit = 1e-12,
+                                  .user = &sum,
+                                  .open_worker = lend_sum,
+                                  .close_worker = keep_sum,
+                                  .perform = note_task};
+  require(context, rpinn_task_pool_run(context, &options, &result));
+  assert_true(result.out_of_time);
+  assert_int_equal(sum, 2); /* task 1 alone */
+  rpinn_context_destroy(context);
+}
+
+/* A store whose members are not those of run.yaml is refused before any of their numbers is read. */
+static void members_of_other_lengths_are_refused(void **state) {
+  (void)state;
+  char folder[32], path[64], store_path[96];
+  RpinnRun *run;
+  RpinnContext *context = rpinn_context_create();
+  RpinnMemberStore *store;
+  const Setup setup = {"poisson-linear", 3, {{"method", "ensemble"}, {"samples", "2"}, {"iterations", "20"}}};
+  const RpinnStoredMember bare = {.index = 1, .failed = 1, .stop = "not_finite"};
+  make_folder(folder);
+  assert_int_equal(make_run(folder, "bare", &setup, false, &run), RPINN_OK);
+  rpinn_run_destroy(run);
+  snprintf(path, sizeof path, "%s/bare", folder);
+  snprintf(store_path, sizeof store_path, "%s/checkpoint.db", path);
+  require(context, rpinn_member_store_open_existing(context, store_path, &store));
+  require(context, rpinn_member_store_put(context, store, &bare));
+  require(context, rpinn_member_store_flush(context, store));
+  rpinn_member_store_close(store);
+  assert_int_equal(rpinn_run_reopen(context, path, &run), RPINN_ERROR_INPUT);
+  assert_non_null(strstr(rpinn_context_error(context)->message,
+                         "draw 1 has 0 parameters and 0 statistics, expected 0 and 10"));
+  rpinn_context_destroy(context);
+  remove_folder(folder);
+}
+
 /* Members may begin at the MAP estimate or where those of an earlier run ended; a run of another problem is refused. */
 static void starts_from_elsewhere(void **state) {
   (void)state;
@@ -359,6 +427,8 @@ int main(void) {
                                      cmocka_unit_test(linear_draws_with_a_gaussian_prior),
                                      cmocka_unit_test(failures_are_counted),
                                      cmocka_unit_test(time_limits_cut_no_member),
+                                     cmocka_unit_test(a_time_limit_leaves_room_for_one_task),
+                                     cmocka_unit_test(members_of_other_lengths_are_refused),
                                      cmocka_unit_test(starts_from_elsewhere)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -158,6 +158,15 @@ static void judge_energy(const RpinnChainEvidence *evidence, RpinnChainFindings 
       "to place: change the parameters (for example to non-centred ones) or the prior.");
 }
 
+/* "12", "0.5", "99.8": two digits, and three where two would round to a hundred. */
+static const char *percent(double share, char text[32]) {
+  if (share < 1e-4)
+    snprintf(text, 32, "below 0.01");
+  else
+    snprintf(text, 32, share < 0.995 ? "%.2g" : "%.3g", 100 * share);
+  return text;
+}
+
 static void judge_divergences(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
   size_t count = 0, chains = 0;
   for (size_t c = 0; c < evidence->num_chains; c++) {
@@ -165,12 +174,13 @@ static void judge_divergences(const RpinnChainEvidence *evidence, RpinnChainFind
     chains += evidence->chains[c].num_divergent > 0;
   }
   if (!evidence->has_divergences || !count) return;
+  char text[32];
   double share = (double)count / draws_in_all(evidence);
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_DIVERGENCES, count, share, NULL);
   say(finding->what,
-      "%zu of %.0f trajectories diverged (%.2g %%), in %zu of %zu chains: there are regions that the "
+      "%zu of %.0f trajectories diverged (%s %%), in %zu of %zu chains: there are regions that the "
       "chains cannot enter, and the draws are biased against them.",
-      count, draws_in_all(evidence), 100 * share, chains, evidence->num_chains);
+      count, draws_in_all(evidence), percent(share, text), chains, evidence->num_chains);
   say(finding->advice,
       "Raise the target acceptance rate (0.9, 0.95, 0.99), which makes steps smaller; if divergences "
       "stay, change the parameters or the prior.");
@@ -180,12 +190,13 @@ static void judge_depth(const RpinnChainEvidence *evidence, RpinnChainFindings *
   size_t count = 0;
   for (size_t c = 0; c < evidence->num_chains; c++) count += evidence->chains[c].num_at_limit;
   if (!evidence->max_depth || !count) return;
+  char text[32];
   double share = (double)count / draws_in_all(evidence);
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_DEPTH, count, share, NULL);
   say(finding->what,
-      "%zu of %.0f trajectories (%.2g %%) were cut off at the largest depth, %zu: the draws remain valid, "
+      "%zu of %.0f trajectories (%s %%) were cut off at the largest depth, %zu: the draws remain valid, "
       "but neighbours depend on each other more than they need to.",
-      count, draws_in_all(evidence), 100 * share, evidence->max_depth);
+      count, draws_in_all(evidence), percent(share, text), evidence->max_depth);
   say(finding->advice,
       "If the effective sizes are too small, allow a depth of %zu or lengthen the warmup, so that the "
       "step size and the metric fit better.",

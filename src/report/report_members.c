@@ -81,7 +81,7 @@ RpinnStatus rpinn_report_members(const RpinnReport *report) {
     rpinn_text_append(page, ", gradient norm ");
     rpinn_markup_number(page, medians[RPINN_MEMBER_GRADIENT_NORM], 3);
     rpinn_text_append(page, ", ");
-    rpinn_markup_number(page, medians[RPINN_MEMBER_ITERATIONS], 6);
+    rpinn_markup_number(page, round(medians[RPINN_MEMBER_ITERATIONS]), 6);
     rpinn_text_append(page, " iterations, ");
     rpinn_markup_duration(page, medians[RPINN_MEMBER_SECONDS]);
     rpinn_text_append(page, ". Converged: %llu of %llu.</p>\n",

@@ -117,7 +117,8 @@ static RpinnStatus write_maps(const RpinnReport *report) {
 RpinnStatus rpinn_report_predictions(const RpinnReport *report) {
   const RpinnRun *run = report->run;
   if (!run->outputs.num_quantities || !run->outputs.num_points) {
-    rpinn_text_append(report->page, "<p>The problem has no <code>predict</code> section.</p>\n");
+    rpinn_text_append(report->page, "<p>The problem has no <code>predict</code> section, such as "
+                                    "<code>predict: {grid: 101, quantities: [NAME]}</code>.</p>\n");
     return RPINN_OK;
   }
   if (run->problem->num_coordinates == 1) return write_curves(report);

@@ -42,6 +42,7 @@ void rpinn_report_scores(const RpinnReport *report) {
   const RpinnRun *run = report->run;
   RpinnText *page = report->page;
   size_t count = run->outputs.num_quantities + run->outputs.num_tests;
+  if (!count) return;
   rpinn_text_append(page, "<section>\n<h2>Scores</h2>\n");
   rpinn_report_open_scores(page);
   for (size_t k = 0; k < count; k++) {
@@ -77,6 +78,7 @@ void rpinn_report_unknowns(const RpinnReport *report) {
   RpinnText *page = report->page;
   static const char *const columns[] = {"", "mean", "std", "2.5&#8201;%", "median", "97.5&#8201;%", "truth"};
   const RpinnRunResults *results = &run->results;
+  bool has_spread = results->num_draws > 1;
   if (!run->problem->num_unknowns) return;
   rpinn_text_append(page, "<section>\n<h2>Unknowns</h2>\n");
   rpinn_table_open(page, 7, columns);
@@ -86,9 +88,9 @@ void rpinn_report_unknowns(const RpinnReport *report) {
     rpinn_table_open_row(page, rpinn_problem_label(run->problem, run->problem->unknowns[k].name, label));
     rpinn_table_number(page, results->mean[at], 5);
     rpinn_table_number(page, results->deviation[at], 3);
-    rpinn_table_number(page, results->low[at], 5);
+    rpinn_table_number(page, has_spread ? results->low[at] : (double)NAN, 5);
     rpinn_table_number(page, results->median[at], 5);
-    rpinn_table_number(page, results->high[at], 5);
+    rpinn_table_number(page, has_spread ? results->high[at] : (double)NAN, 5);
     rpinn_table_number(page, true_unknown(run, k), 5);
     rpinn_text_append(page, "</tr>\n");
   }

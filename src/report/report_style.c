@@ -99,8 +99,9 @@ void rpinn_report_close_page(const RpinnReport *report) {
     rpinn_text_append(
         page,
         " on %zu thread%s. <code>rpinn run run.yaml</code> in its folder gives the same draws again; the "
-        "numbers are in <code>summary.json</code> and <code>predictions.csv</code>.",
-        run->made_on_threads, rpinn_plural(run->made_on_threads));
+        "numbers are in <code>summary.json</code>%s.",
+        run->made_on_threads, rpinn_plural(run->made_on_threads),
+        run->outputs.num_quantities ? " and <code>predictions.csv</code>" : "");
   }
   if (report->figures)
     rpinn_text_append(page, " The figures for print are in <code>figures</code> beside this page.");

@@ -142,11 +142,35 @@ static const RpinnJsonValue *first_item(const RpinnJsonValue *object, const char
   return found && found->kind == RPINN_JSON_OBJECT ? found->first : NULL;
 }
 
+/* Scores of what is predicted and of what was held out. */
+static void table_scores(const RpinnJsonValue *summary, RpinnText *table) {
+  if (!first_item(summary, "quantities") && !first_item(summary, "tests")) {
+    rpinn_text_append(table, "  nothing is predicted: the problem file has no predict, such as\n"
+                             "    predict: {grid: 101, quantities: [NAME]}\n"
+                             "  rpinn predict RUN --points FILE.csv --quantities NAME makes up for it\n\n");
+    return;
+  }
+  rpinn_summary_score_header("", 16, table);
+  rpinn_text_append(table, "\n");
+  for (int k = 0; k < 2; k++)
+    for (const RpinnJsonValue *item = first_item(summary, k ? "tests" : "quantities"); item;
+         item = item->next) {
+      rpinn_summary_score_row(item->key, 16, item, table);
+      rpinn_text_append(table, k ? "  (held out)\n" : "\n");
+    }
+}
+
+/* One draw has neither a deviation nor an interval. */
 static void table_unknowns(const RpinnJsonValue *summary, RpinnText *table) {
-  for (const RpinnJsonValue *item = first_item(summary, "unknowns"); item; item = item->next)
-    rpinn_text_append(table, "  %-16s %.5g +- %.2g, 95%% in [%.5g, %.5g]\n", item->key,
-                      rpinn_summary_number(item, "mean"), rpinn_summary_number(item, "std"),
-                      rpinn_summary_number(item, "q025"), rpinn_summary_number(item, "q975"));
+  for (const RpinnJsonValue *item = first_item(summary, "unknowns"); item; item = item->next) {
+    double deviation = rpinn_summary_number(item, "std");
+    rpinn_text_append(table, "  %-16s %.5g", item->key, rpinn_summary_number(item, "mean"));
+    if (isnan(deviation))
+      rpinn_text_append(table, " (one draw: no deviation)\n");
+    else
+      rpinn_text_append(table, " +- %.2g, 95%% in [%.5g, %.5g]\n", deviation,
+                        rpinn_summary_number(item, "q025"), rpinn_summary_number(item, "q975"));
+  }
 }
 
 static void table_losses(const RpinnJsonValue *members, RpinnText *table) {
@@ -206,8 +230,8 @@ static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *mem
   double good = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed"),
          left = good - rpinn_summary_number(members, "converged");
   if (failed > 0)
-    rpinn_text_append(table, "  warning: %.0f member%s failed (not finite) and are left out\n", failed,
-                      failed == 1 ? "" : "s");
+    rpinn_text_append(table, "  warning: %.0f member%s failed (not finite) and %s left out\n", failed,
+                      failed == 1 ? "" : "s", failed == 1 ? "is" : "are");
   if (left > 0)
     rpinn_text_append(table,
                       "  note: %.0f of %.0f members stopped before they converged; the iteration budget acts "
@@ -248,10 +272,20 @@ static void table_chain_scores(const RpinnJsonValue *summary, const RpinnJsonVal
   }
 }
 
+/* A number, or a dash where there is none: four draws per chain are the fewest that have an R-hat. */
+static void append_number(double value, int width, int decimals, RpinnText *table) {
+  if (isnan(value))
+    rpinn_text_append(table, " %*s", width, "-");
+  else
+    rpinn_text_append(table, " %*.*f", width, decimals, value);
+}
+
 static void table_worst(const char *name, const RpinnJsonValue *worst, RpinnText *table) {
-  rpinn_text_append(table, "  %-16s %8.3f %10.0f %10.0f   %.0f of %.0f above 1.01\n", name,
-                    rpinn_summary_number(worst, "max_rhat"), rpinn_summary_number(worst, "min_ess_bulk"),
-                    rpinn_summary_number(worst, "min_ess_tail"), rpinn_summary_number(worst, "unmixed"),
+  rpinn_text_append(table, "  %-16s", name);
+  append_number(rpinn_summary_number(worst, "max_rhat"), 8, 3, table);
+  append_number(rpinn_summary_number(worst, "min_ess_bulk"), 10, 0, table);
+  append_number(rpinn_summary_number(worst, "min_ess_tail"), 10, 0, table);
+  rpinn_text_append(table, "   %.0f of %.0f above 1.01\n", rpinn_summary_number(worst, "unmixed"),
                     rpinn_summary_number(worst, "count"));
 }
 
@@ -266,11 +300,14 @@ void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table) 
   rpinn_text_append(table, "\n  %-16s %10s %10s %12s %12s %8s\n", "chain", "acceptance", "step", "leapfrogs",
                     "divergences", "E-BFMI");
   size_t number = 1;
-  for (const RpinnJsonValue *chain = first_chain(chains); chain; chain = chain->next, number++)
-    rpinn_text_append(table, "  %-16zu %9.1f%% %10.3g %12.0f %12.0f %8.2f\n", number,
+  for (const RpinnJsonValue *chain = first_chain(chains); chain; chain = chain->next, number++) {
+    rpinn_text_append(table, "  %-16zu %9.1f%% %10.3g %12.0f %12.0f", number,
                       100 * rpinn_summary_number(chain, "acceptance"),
                       rpinn_summary_number(chain, "step_size"), rpinn_summary_number(chain, "leapfrogs"),
-                      rpinn_summary_number(chain, "divergences"), rpinn_summary_number(chain, "ebfmi"));
+                      rpinn_summary_number(chain, "divergences"));
+    append_number(rpinn_summary_number(chain, "ebfmi"), 8, 2, table);
+    rpinn_text_append(table, "\n");
+  }
   if (rpinn_summary_number(chains, "max_rhat") > 1.01 || rpinn_summary_number(chains, "divergences") > 0)
     rpinn_text_append(table, "  warning: the chains do not agree, or diverged; rpinn diagnose says more\n");
 }
@@ -296,14 +333,7 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
   const RpinnMethod *method = method_of(summary);
   table_title(summary, table);
-  rpinn_summary_score_header("", 16, table);
-  rpinn_text_append(table, "\n");
-  for (int k = 0; k < 2; k++)
-    for (const RpinnJsonValue *item = first_item(summary, k ? "tests" : "quantities"); item;
-         item = item->next) {
-      rpinn_summary_score_row(item->key, 16, item, table);
-      rpinn_text_append(table, k ? "  (held out)\n" : "\n");
-    }
+  table_scores(summary, table);
   if (chains) table_chain_scores(summary, chains, table);
   table_unknowns(summary, table);
   if (method) method->write_lines(summary, table);

@@ -1,4 +1,5 @@
 /* Method svgd: particles that move together. */
+#include <math.h>
 #include <string.h>
 
 #include "finished_run.h"
@@ -76,13 +77,17 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *particles = rpinn_json_find(summary, "particles"), *peaks;
   rpinn_summary_member_lines(summary, table);
   if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
-  rpinn_text_append(table, "  repulsion %s; along the iterations (svgd_trace.csv) LPP was highest",
-                    rpinn_summary_text(particles, "repulsion"));
+  rpinn_text_append(table, "  repulsion %s", rpinn_summary_text(particles, "repulsion"));
   peaks = rpinn_json_find(particles, "lpp_peaks");
-  for (const RpinnJsonValue *item = peaks ? peaks->first : NULL; item; item = item->next)
-    rpinn_text_append(table, " for %s at %.0f (table %.0f, mean std %.2e)%s", item->key,
+  const char *before = "; along the iterations (svgd_trace.csv) LPP was highest";
+  for (const RpinnJsonValue *item = peaks ? peaks->first : NULL; item; item = item->next) {
+    if (isnan(rpinn_summary_number(item, "lpp"))) continue; /* its truth is not known */
+    rpinn_text_append(table, "%s for %s at %.0f (table %.0f, mean std %.2e)", before, item->key,
                       rpinn_summary_number(item, "iteration"), rpinn_summary_number(item, "lpp_table"),
-                      rpinn_summary_number(item, "mean_std"), item->next ? "," : "\n");
+                      rpinn_summary_number(item, "mean_std"));
+    before = ",";
+  }
+  rpinn_text_append(table, "\n");
 }
 
 const RpinnMethod rpinn_method_svgd = {

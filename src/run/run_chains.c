@@ -240,7 +240,7 @@ static RpinnStatus find_common_length(Session *session) {
     RPINN_TRY(rpinn_draw_store_common_length(session->context, run->store, run->plan.num_chains, true,
                                              session->options.num_warmup, &run->num_warmup_kept));
   if (run->plan.num_draws || run->interrupted) return RPINN_OK;
-  return rpinn_fail(session->context, RPINN_ERROR_INPUT,
+  return rpinn_fail(session->context, RPINN_ERROR_INTERRUPTED,
                     "the time limit ended the run before every chain had a draw; what is done is saved, and "
                     "--resume with a longer --time-limit goes on");
 }

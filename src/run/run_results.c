@@ -50,15 +50,17 @@ typedef struct Pass {
   double *energies; /* [num_chains][num_draws] */
 } Pass;
 
-/* A store that another problem has filled would be read beyond its ends. */
-static RpinnStatus check_parameters(const Pass *pass, const RpinnStoredMember *member) {
-  size_t expected = pass->run->posteriors[0]->model.num_parameters,
+/* A store that another problem has filled would be read beyond its ends. A member that failed has no parameters. */
+static RpinnStatus check_lengths(const Pass *pass, const RpinnStoredMember *member) {
+  size_t num_parameters = member->failed ? 0 : pass->run->posteriors[0]->model.num_parameters,
          num_statistics = rpinn_kept_draws_num_values(pass->run->results.statistics);
-  if (member->num_parameters == expected && member->num_statistics == num_statistics) return RPINN_OK;
+  if (member->num_parameters == num_parameters && member->num_statistics == num_statistics) return RPINN_OK;
   return rpinn_fail_at(
       pass->context, (RpinnPlace){.file = pass->run->folder.path},
-      "the draws of this run do not belong to its run.yaml: draw %llu has %zu parameters, expected %zu",
-      (unsigned long long)member->index, member->num_parameters, expected);
+      "the draws of this run do not belong to its run.yaml: draw %llu has %zu parameters and "
+      "%zu statistics, expected %zu and %zu",
+      (unsigned long long)member->index, member->num_parameters, member->num_statistics, num_parameters,
+      num_statistics);
 }
 
 static RpinnStop stop_of_name(const char *name) {
@@ -78,10 +80,12 @@ static RpinnStatus keep_trace(Pass *pass, const RpinnStoredMember *member) {
   return RPINN_OK;
 }
 
-/* The first pass only counts: whether weights apply depends on all members. */
+/* The first pass looks at lengths and counts: whether weights apply depends on all members. */
 static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   const RpinnStoredMember *member = draw->stored;
-  RpinnRunResults *results = &((Pass *)user)->run->results;
+  const Pass *pass = user;
+  RpinnRunResults *results = &pass->run->results;
+  RPINN_TRY(check_lengths(pass, member));
   results->num_members++;
   results->num_failed += member->failed != 0;
   results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
@@ -126,7 +130,6 @@ static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
-  RPINN_TRY(check_parameters(pass, member));
   RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
   uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
@@ -175,7 +178,7 @@ static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited)
                              .statistics = stored->statistics,
                              .log_likelihood = pass->log_likelihood,
                              .predictions = pass->values};
-  RPINN_TRY(check_parameters(pass, stored));
+  RPINN_TRY(check_lengths(pass, stored));
   if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
   RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, stored->parameters, pass->values));
   RPINN_TRY(find_log_likelihood(pass, stored->parameters));
@@ -268,6 +271,8 @@ static RpinnStatus gather_members(Pass *pass) {
   RpinnRunResults *results = &run->results;
   RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
   uint64_t finished = results->num_members - results->num_failed;
+  if (!results->num_members)
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder.path}, "this run has no member yet");
   if (!finished)
     return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
                       (unsigned long long)results->num_failed);

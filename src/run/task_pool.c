@@ -15,6 +15,7 @@ struct RpinnTaskPool {
   size_t first, count; /* of the queue */
   size_t num_running;  /* threads */
   uint64_t next;       /* task to look at */
+  bool has_begun;      /* with any task */
   RpinnError error;    /* of the first thread that failed */
   atomic_bool stop, out_of_time;
   atomic_uint_fast64_t counted;
@@ -64,14 +65,17 @@ void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
 
 /* ---- a thread ---- */
 
-/* The next task that is not done; false when there is none, or no time to begin one. */
+/* The next task that is not done; false when there is none, or no time to begin one. The first is begun however late it
+ * is, so that sessions with a short limit come to an end some day. */
 static bool take_task(RpinnTaskPool *pool, uint64_t *task) {
   const RpinnTaskPoolOptions *options = pool->options;
   bool found = false;
   pthread_mutex_lock(&pool->mutex);
   while (pool->next < options->num_tasks && options->done && options->done[pool->next]) pool->next++;
-  if (pool->next < options->num_tasks && !atomic_load(&pool->stop) && !rpinn_task_pool_is_late(pool)) {
+  if (pool->next < options->num_tasks && !atomic_load(&pool->stop) &&
+      (!pool->has_begun || !rpinn_task_pool_is_late(pool))) {
     *task = pool->next++;
+    pool->has_begun = true;
     found = true;
   }
   pthread_mutex_unlock(&pool->mutex);

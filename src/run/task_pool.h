@@ -14,7 +14,7 @@ typedef struct RpinnTaskPoolOptions {
   size_t num_threads;
   uint64_t num_tasks;
   const uint8_t *done; /* [num_tasks] 1: made before; NULL: none is */
-  double time_limit;   /* seconds after which no task is begun; 0: no limit */
+  double time_limit;   /* seconds after which no task but the first is begun; 0: no limit */
   void *user;
   /* In a thread, before its first task and after its last: what it works with. Close accepts NULL. */
   RpinnStatus (*open_worker)(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,

@@ -16,6 +16,11 @@ static const RpinnJsonValue *scores_of(const Comparison *comparison, size_t run,
   return rpinn_json_find(comparison->runs[run].summary, section);
 }
 
+static bool has_names(const Comparison *comparison, size_t run, const char *section) {
+  const RpinnJsonValue *scores = scores_of(comparison, run, section);
+  return scores && scores->first;
+}
+
 /* Was this name in the section of an earlier run? */
 static bool seen_before(const Comparison *comparison, size_t run, const char *section, const char *name) {
   for (size_t i = 0; i < run; i++)
@@ -67,6 +72,12 @@ static void write_tables(const Comparison *comparison, RpinnText *text) {
                       rpinn_summary_text(comparison->runs[i].summary, "problem"));
   visit_names(comparison, "quantities", table_of_name, text);
   visit_names(comparison, "tests", table_of_name, text);
+  bool has_scores = false;
+  for (size_t i = 0; i < comparison->num_runs; i++)
+    has_scores |= has_names(comparison, i, "quantities") || has_names(comparison, i, "tests");
+  if (!has_scores)
+    rpinn_text_append(text, "there is nothing to compare: their problem files have no predict, such as\n"
+                            "  predict: {grid: 101, quantities: [NAME]}\n");
 }
 
 /* ---- for programs ---- */

@@ -27,7 +27,7 @@ typedef struct RunDiagnosis {
 
 /* ---- reading ---- */
 
-/* An empty cell is a statistic that there is not. */
+/* An empty cell is a statistic that there is not; R-hat is infinite where chains stand still at different places. */
 static RpinnStatus read_cell(RunDiagnosis *diagnosis, const RpinnCsvTable *table, size_t row,
                              const char *name, double *value) {
   int column = rpinn_csv_column(table, name);
@@ -35,7 +35,8 @@ static RpinnStatus read_cell(RunDiagnosis *diagnosis, const RpinnCsvTable *table
   if (column < 0)
     return rpinn_fail_at(diagnosis->context, table->header,
                          "no column '%s'; expected the file that rpinn run wrote", name);
-  if (!table->text[row * table->num_columns + (size_t)column][0]) return RPINN_OK;
+  const char *text = table->text[row * table->num_columns + (size_t)column];
+  if (!*text || rpinn_number_parse(text, value)) return RPINN_OK;
   return rpinn_csv_number(diagnosis->context, table, row, (size_t)column, value);
 }
 
@@ -178,11 +179,12 @@ static void judge_members(const RunDiagnosis *diagnosis, bool *healthy, RpinnTex
     rpinn_text_append(text, "\n");
     return;
   }
-  rpinn_text_append(text, "method %s: %.0f draws made on their own; there are no chains to compare\n",
-                    rpinn_summary_text(summary, "method"), samples);
+  rpinn_text_append(text, "method %s: %.0f draw%s made on %s own; there are no chains to compare\n",
+                    rpinn_summary_text(summary, "method"), samples, samples == 1 ? "" : "s",
+                    samples == 1 ? "its" : "their");
   if (failed > 0)
-    rpinn_text_append(text, "problem: %.0f members failed (not finite). Try a smaller --learning-rate.\n",
-                      failed);
+    rpinn_text_append(text, "problem: %.0f member%s failed (not finite). Try a smaller --learning-rate.\n",
+                      failed, failed == 1 ? "" : "s");
   if (has_bad_weights)
     rpinn_text_append(
         text,

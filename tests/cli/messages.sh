@@ -47,4 +47,58 @@ name=$RPINN_SOURCE_DIR/problems/poisson-linear.yaml
 (sleep 1 && cat "$name") | "$RPINN_PROGRAM" check /dev/stdin > piped || complain "a problem through a pipe is refused"
 if [[ $(< piped) != "$expected" ]]; then complain "a problem through a pipe is another one: $(< piped)"; fi
 
+# ---- numbers that a person reads ----
+cat > plain.yaml << 'END'
+name: plain
+coordinates: {x: [0, 1]}
+unknowns:
+  a: {start: 1, prior: {mean: 1, std: 1}}
+fields:
+  u: {network: [8]}
+terms:
+  eq: {expect: "d(u, x, x) + a", at: {grid: 16}, data: 0, noise: 0.1}
+settings: {likelihood: noise, prior_scale: 1, chains: 2, threads: 1}
+END
+lacks() { # TEXT WORDS
+  if [[ $1 == *"$2"* ]]; then complain "'$2' in: $1"; fi
+}
+# One draw has no deviation, and a problem without predict: says how to get one.
+run 0 run plain.yaml --method map --iterations 100 --out map --quiet
+run 0 summary map
+has "$out" "(one draw: no deviation)"
+lacks "$out" "nan"
+has "$out" "nothing is predicted: the problem file has no predict, such as"
+has "$out" "    predict: {grid: 101, quantities: [NAME]}"
+lacks "$out" "CRPS" # the header of a table without rows
+printf 'x\n0.5\n' > points.csv
+mistake "expected --quantities NAME" predict map --points points.csv
+run 0 predict map --points points.csv --quantities u
+has "$(< map/report.html)" "<code>predict: {grid: 101, quantities: [NAME]}</code>"
+lacks "$(< map/report.html)" "<h2>Scores"
+run 0 compare map map
+has "$out" "there is nothing to compare: their problem files have no predict, such as"
+run 0 diagnose map
+has "$out" "method map: 1 draw made on its own"
+# The median of two numbers of iterations is a number of iterations.
+run 0 run plain.yaml --samples 2 --optimizer lbfgs --iterations 300 --seed 8 --out two --quiet
+if ! grep -Eq '[ >][0-9]+ iterations, ' two/report.html; then complain "$(grep -o '.\{9\} iterations, ' two/report.html)"; fi
+# Where particles have no truth to be measured by
+run 0 run plain.yaml --method svgd --samples 3 --iterations 20 --out particles --quiet
+run 0 summary particles
+has "$out" $'  repulsion divided\n'
+# Chains that are too short for any figure
+run 0 run plain.yaml --method nuts --samples 3 --warmup 0 --first-step 1000 --out chains --quiet
+run 0 summary chains
+lacks "$out" "nan"
+run 3 diagnose chains
+has "$out" "6 of 6 trajectories diverged (100 %), in 2 of 2 chains"
+
+# ---- time limits ----
+# One member is made however short the time is; a run without any result yet was interrupted, and can go on.
+run 0 run plain.yaml --samples 50 --iterations 2000 --time-limit 1e-3 --out limited
+has "$out" "draws undone; --resume makes them"
+run 130 run plain.yaml --method nuts --samples 50 --time-limit 1e-3 --out limited-chains
+has "$err" "the time limit ended the run before every chain had a draw; what is done is saved, and --resume"
+run 0 run plain.yaml --method nuts --samples 50 --out limited-chains --resume --quiet
+
 exit "$failed"
