@@ -59,6 +59,15 @@ static void every_row_is_whole(void **state) {
     assert_non_null(method->write_lines);
     assert_int_equal(!method->about.file, !method->write_file);
     assert_int_equal(!method->about.file, !method->about.file_summary);
+    expect_words(method->legend);
+    expect_words(method->well);
+    expect_words(method->facts[0].title);
+    assert_int_not_equal(method->sections[0], RPINN_SECTION_NONE);
+    assert_int_not_equal(method->warnings[0], RPINN_WARNING_NONE);
+    assert_int_not_equal(method->judgement, RPINN_JUDGEMENT_NONE);
+    size_t last = RPINN_MAX_METHOD_LIST - 1; /* lists have an end */
+    assert_int_equal(method->sections[last], RPINN_SECTION_NONE);
+    assert_int_equal(method->warnings[last], RPINN_WARNING_NONE);
     for (size_t k = 0; k < i; k++) {
       assert_string_not_equal(method->about.title, rpinn_method_at(k)->about.title);
       assert_string_not_equal(method->about.summary, rpinn_method_at(k)->about.summary);

@@ -139,21 +139,22 @@ void rpinn_curves_draw(const RpinnRun *run, const RpinnCurves *curves, size_t qu
 }
 
 void rpinn_curves_keys(const RpinnRun *run, size_t quantity, bool with_members, const RpinnPlot *plot) {
-  bool several = rpinn_report_num_draws(run) > 1, has_chains = run->plan.has_chains;
+  bool several = rpinn_report_num_draws(run) > 1;
+  char label[512];
   rpinn_text_append(plot->page, "<p class=\"keys\">\n");
   rpinn_plot_key_line(plot, mean_stroke, several ? "mean" : "the only member");
   if (several) {
     RpinnStroke shown = member_stroke;
     shown.opacity = 0.8;
-    rpinn_plot_key_band(plot, mean_stroke.colour, band_opacity,
-                        has_chains ? "95 % of the draws" : "95 % of the members");
-    if (with_members) rpinn_plot_key_line(plot, shown, has_chains ? "some draws" : "some members");
+    snprintf(label, sizeof label, "95 %% of the %ss", run->method->legend);
+    rpinn_plot_key_band(plot, mean_stroke.colour, band_opacity, label);
+    snprintf(label, sizeof label, "some %ss", run->method->legend);
+    if (with_members) rpinn_plot_key_line(plot, shown, label);
   }
   if (run->posteriors[0]->data->predicted_truth[quantity]) rpinn_plot_key_line(plot, truth_stroke, "truth");
   for (size_t t = 0, k = 0; t < run->problem->num_terms; t++) {
     const RpinnTerm *term = &run->problem->terms[t];
     if (!rpinn_is_data_of(run, t, quantity)) continue;
-    char label[512];
     snprintf(label, sizeof label, "%s %s%s", term->is_test ? "held-out data" : "data", term->name,
              term->has_noise ? " \xc2\xb1 noise" : "");
     rpinn_plot_key_points(plot, term->has_noise, data_style(k++, term->is_test), label);

@@ -27,17 +27,11 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
   const RpinnPosterior *posterior = run->posteriors[0];
   char text[128];
   rpinn_text_append(page, "<dl class=\"facts\">\n");
-  if (run->plan.has_chains) {
-    write_number_fact(page, "Chains", (double)run->plan.num_chains);
-    write_number_fact(page, "Draws of each", (double)run->plan.num_draws);
-    write_text_fact(page, "Warmup", rpinn_report_setting(run, RPINN_SETTING_WARMUP));
-    write_text_fact(page, "Metric", rpinn_report_setting(run, RPINN_SETTING_METRIC));
-  } else {
-    write_number_fact(page, run->method == &rpinn_method_svgd ? "Particles" : "Members",
-                      (double)rpinn_report_num_draws(run));
-    write_text_fact(page, "Optimiser", rpinn_report_setting(run, RPINN_SETTING_OPTIMIZER));
-    write_text_fact(page, "Iterations, at most", rpinn_report_setting(run, RPINN_SETTING_ITERATIONS));
-  }
+  for (const RpinnRunFact *fact = run->method->facts; fact->title; fact++)
+    if (fact->number)
+      write_number_fact(page, fact->title, fact->number(run));
+    else
+      write_text_fact(page, fact->title, rpinn_report_setting(run, fact->setting));
   write_text_fact(page, "Start", rpinn_report_setting(run, RPINN_SETTING_START));
   write_text_fact(page, "Likelihood", rpinn_report_setting(run, RPINN_SETTING_LIKELIHOOD));
   open_fact(page, "Std of the prior");

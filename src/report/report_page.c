@@ -2,6 +2,12 @@
  * test can read it. */
 #include "report_page.h"
 
+static RpinnStatus (*const sections[])(const RpinnReport *report) = {
+#define RPINN_SECTION_ROW(enumerator, name) [RPINN_SECTION_##enumerator] = rpinn_report_##name,
+    RPINN_REPORT_SECTION_LIST(RPINN_SECTION_ROW)
+#undef RPINN_SECTION_ROW
+};
+
 RpinnStatus rpinn_report_page(const RpinnReport *report) {
   const RpinnRun *run = report->run;
   RpinnText *page = report->page;
@@ -13,11 +19,8 @@ RpinnStatus rpinn_report_page(const RpinnReport *report) {
   rpinn_text_append(page, "</section>\n");
   rpinn_report_unknowns(report);
   rpinn_report_scores(report);
-  if (run->plan.has_chains)
-    RPINN_TRY(rpinn_report_chains(report));
-  else
-    RPINN_TRY(rpinn_report_members(report));
-  RPINN_TRY(rpinn_report_particles(report));
+  for (const RpinnReportSection *section = run->method->sections; *section; section++)
+    RPINN_TRY(sections[*section](report));
   if (report->shape) RPINN_TRY(rpinn_report_shape(report));
   RPINN_TRY(rpinn_report_details(report));
   rpinn_report_close_page(report);

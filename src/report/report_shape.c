@@ -17,6 +17,7 @@ static RpinnStatus write_plane(const RpinnReport *report) {
   RpinnDropMap map = {grid->num_x, grid->num_y,  grid->x_low,  grid->x_high,
                       grid->y_low, grid->y_high, shape->plane, -(double)INFINITY};
   RpinnAxis colours;
+  char label[64];
   for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++)
     map.highest = fmax(map.highest, shape->corners[k].log_density);
   static const char caption[] = "Log density on the plane through three draws";
@@ -34,8 +35,8 @@ static RpinnStatus write_plane(const RpinnReport *report) {
     rpinn_plot_points(&plot, 1, &shape->corners[k].x, &shape->corners[k].y, 0, corner_style);
   rpinn_plot_close_with_colours(&plot, RPINN_COLOURS_VALUE, colours);
   rpinn_text_append(report->page, "<p class=\"keys\">\n");
-  rpinn_plot_key_points(&plot, false, corner_style,
-                        report->run->plan.has_chains ? "the draws" : "the members");
+  snprintf(label, sizeof label, "the %ss", report->run->method->legend);
+  rpinn_plot_key_points(&plot, false, corner_style, label);
   rpinn_text_append(report->page, "</p>\n");
   rpinn_figure_close(report->page);
   return RPINN_OK;
@@ -101,24 +102,22 @@ static RpinnStatus write_spectra(const RpinnReport *report) {
 
 RpinnStatus rpinn_report_shape(const RpinnReport *report) {
   const RpinnPosteriorShape *shape = report->shape;
-  bool has_chains = report->run->plan.has_chains;
+  const RpinnMethod *method = report->run->method;
   rpinn_text_append(report->page, "<section>\n<h2>Shape of the posterior</h2>\n<div class=\"figures\">\n");
   RPINN_TRY(write_plane(report));
   RPINN_TRY(write_spectra(report));
-  rpinn_text_append(report->page,
-                    "</div>\n<p class=\"note\">Left: colours show "
-                    "&#8722;log<sub>10</sub>(1&#8201;+&#8201;drop), where the drop is how "
-                    "far the log density lies below its highest value on the plane; contours are at drops of "
-                    "1, 10, 100 and so on. "
-                    "A valley between the draws is a barrier that a chain has to cross. Right: %s, %zu "
-                    "eigenvalues. Many small ones "
-                    "are directions that neither data nor equations decide, and negative ones say that the "
-                    "point is no minimum of "
-                    "the energy%s.</p>\n</section>\n",
-                    has_chains ? "at the last draw of each chain" : "at the last member",
-                    shape->num_eigenvalues,
-                    report->run->method == &rpinn_method_rpinn
-                        ? ", which members of rPINN need not be: each minimises a loss of its own"
-                        : "");
+  rpinn_text_append(
+      report->page,
+      "</div>\n<p class=\"note\">Left: colours show "
+      "&#8722;log<sub>10</sub>(1&#8201;+&#8201;drop), where the drop is how "
+      "far the log density lies below its highest value on the plane; contours are at drops of "
+      "1, 10, 100 and so on. "
+      "A valley between the draws is a barrier that a chain has to cross. Right: at the last %s%s, %zu "
+      "eigenvalues. Many small ones "
+      "are directions that neither data nor equations decide, and negative ones say that the "
+      "point is no minimum of "
+      "the energy%s.</p>\n</section>\n",
+      method->legend, method->has_chains ? " of each chain" : "", shape->num_eigenvalues,
+      method->has_offsets ? ", which members of rPINN need not be: each minimises a loss of its own" : "");
   return RPINN_OK;
 }

@@ -11,9 +11,10 @@ enum { FEW_DRAWS = 40 };
 /* The share of fewer points inside of them says little. */
 enum { FEW_POINTS = 20 };
 
-static void warn_about_members(const RpinnRun *run, RpinnText *list) {
+/* ---- what only some methods warn of ---- */
+
+static void warn_of_failed_members(const RpinnRun *run, RpinnText *list) {
   const RpinnRunResults *results = &run->results;
-  uint64_t good = rpinn_report_num_draws(run), unconverged = good - results->num_converged;
   if (results->num_failed)
     rpinn_text_append(
         list,
@@ -24,18 +25,26 @@ static void warn_about_members(const RpinnRun *run, RpinnText *list) {
     rpinn_text_append(
         list, "<li>%llu member%s began again from a fresh start after a loss that was not finite.</li>\n",
         (unsigned long long)results->num_retried, rpinn_plural(results->num_retried));
-  if (unconverged && run->method != &rpinn_method_svgd)
+}
+
+static void warn_of_unconverged_members(const RpinnRun *run, RpinnText *list) {
+  uint64_t good = rpinn_report_num_draws(run), unconverged = good - run->results.num_converged;
+  if (unconverged)
     rpinn_text_append(list,
                       "<li>%llu of %llu member%s stopped before converging. The iteration budget acts as a "
                       "regulariser: another budget gives another answer.</li>\n",
                       (unsigned long long)unconverged, (unsigned long long)good, rpinn_plural(good));
+}
+
+static void warn_of_undone_members(const RpinnRun *run, RpinnText *list) {
+  const RpinnRunResults *results = &run->results;
   if (run->out_of_time)
     rpinn_text_append(
         list, "<li>The time limit left %llu of %llu members undone; <code>--resume</code> makes them.</li>\n",
         (unsigned long long)(run->num_samples - results->num_members), (unsigned long long)run->num_samples);
 }
 
-static void warn_about_chains(const RpinnRun *run, RpinnText *list) {
+static void warn_of_chains(const RpinnRun *run, RpinnText *list) {
   const RpinnChainResults *chains = &run->results.chains;
   RpinnWorstConvergence outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
   uint64_t divergences = 0;
@@ -61,28 +70,27 @@ static void warn_about_chains(const RpinnRun *run, RpinnText *list) {
                       "<li>The time limit ended the chains early; <code>--resume</code> goes on.</li>\n");
 }
 
+static void (*const warnings[])(const RpinnRun *run, RpinnText *list) = {
+#define RPINN_WARNING_ROW(enumerator, name) [RPINN_WARNING_##enumerator] = warn_of_##name,
+    RPINN_REPORT_WARNING_LIST(RPINN_WARNING_ROW)
+#undef RPINN_WARNING_ROW
+};
+
+/* ---- what all of them do ---- */
+
 static void warn_about_spread(const RpinnRun *run, RpinnText *list) {
   uint64_t good = rpinn_report_num_draws(run);
-  const char *things = run->plan.has_chains                ? "draws"
-                       : run->method == &rpinn_method_svgd ? "particles"
-                                                           : "members";
-  if (run->method == &rpinn_method_ensemble)
-    rpinn_text_append(list,
-                      "<li>The spread of an ensemble is that of its starts. It is not a posterior: the bands "
-                      "and scores of uncertainty below have no such meaning.</li>\n");
-  if (run->method == &rpinn_method_svgd)
-    rpinn_text_append(
-        list, "<li>The spread of the particles is that of the moment at which they were stopped: another "
-              "number of iterations gives another spread.</li>\n");
+  const char *unit = run->method->unit;
+  if (run->method->caution) rpinn_text_append(list, "<li>%s</li>\n", run->method->caution);
   if (good == 1)
     rpinn_text_append(list,
                       "<li>One member says nothing about uncertainty: there are no bands and no scores of "
                       "them.</li>\n");
   else if (good < FEW_DRAWS)
     rpinn_text_append(list,
-                      "<li>%llu %s are few: 95&#8201;%% intervals are hardly more than the range of the "
-                      "%s.</li>\n",
-                      (unsigned long long)good, things, things);
+                      "<li>%llu %ss are few: 95&#8201;%% intervals are hardly more than the range of the "
+                      "%ss.</li>\n",
+                      (unsigned long long)good, unit, unit);
 }
 
 static void warn_about_noise(const RpinnRun *run, RpinnText *list) {
@@ -117,10 +125,8 @@ static void warn_about_coverage(const RpinnRun *run, RpinnText *list) {
 }
 
 void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list) {
-  if (run->plan.has_chains)
-    warn_about_chains(run, list);
-  else
-    warn_about_members(run, list);
+  for (const RpinnReportWarning *warning = run->method->warnings; *warning; warning++)
+    warnings[*warning](run, list);
   warn_about_spread(run, list);
   warn_about_noise(run, list);
   warn_about_coverage(run, list);
@@ -136,9 +142,7 @@ void rpinn_report_warnings(const RpinnReport *report) {
                       "<div class=\"warnings\" role=\"note\"><strong>Before you use these results</strong>\n"
                       "<ul>\n");
   else
-    rpinn_text_append(page, "<p class=\"fine\">No warnings: %s.</p>\n",
-                      run->plan.has_chains ? "the chains agree in all they predict"
-                                           : "every member converged");
+    rpinn_text_append(page, "<p class=\"fine\">No warnings: %s.</p>\n", run->method->well);
   rpinn_text_append_bytes(page, list.bytes, list.length);
   if (list.length) rpinn_text_append(page, "</ul></div>\n");
   page->failed = page->failed || list.failed;

@@ -19,6 +19,54 @@ typedef struct RpinnRunEstimate {
   double disk_bytes;
 } RpinnRunEstimate;
 
+/* What only the pages of some methods have, behind the scores: X(ENUMERATOR, name), written by rpinn_report_NAME. */
+#define RPINN_REPORT_SECTION_LIST(X)                                                                         \
+  X(MEMBERS, members)                                                                                        \
+  X(CHAINS, chains)                                                                                          \
+  X(PARTICLES, particles)
+
+typedef enum RpinnReportSection {
+  RPINN_SECTION_NONE, /* ends a list */
+#define RPINN_SECTION_ENUM(enumerator, name) RPINN_SECTION_##enumerator,
+  RPINN_REPORT_SECTION_LIST(RPINN_SECTION_ENUM)
+#undef RPINN_SECTION_ENUM
+} RpinnReportSection;
+
+/* What a page may warn of, in this order: X(ENUMERATOR, name), written by warn_of_NAME of report_warnings.c. */
+#define RPINN_REPORT_WARNING_LIST(X)                                                                         \
+  X(FAILED_MEMBERS, failed_members)                                                                          \
+  X(UNCONVERGED_MEMBERS, unconverged_members)                                                                \
+  X(UNDONE_MEMBERS, undone_members)                                                                          \
+  X(CHAINS, chains)
+
+typedef enum RpinnReportWarning {
+  RPINN_WARNING_NONE, /* ends a list */
+#define RPINN_WARNING_ENUM(enumerator, name) RPINN_WARNING_##enumerator,
+  RPINN_REPORT_WARNING_LIST(RPINN_WARNING_ENUM)
+#undef RPINN_WARNING_ENUM
+} RpinnReportWarning;
+
+/* How `rpinn diagnose` judges a run: X(ENUMERATOR, name), by judge_NAME of diagnose_run.c. */
+#define RPINN_JUDGEMENT_LIST(X)                                                                              \
+  X(MEMBERS, members)                                                                                        \
+  X(CHAINS, chains)
+
+typedef enum RpinnJudgement {
+  RPINN_JUDGEMENT_NONE,
+#define RPINN_JUDGEMENT_ENUM(enumerator, name) RPINN_JUDGEMENT_##enumerator,
+  RPINN_JUDGEMENT_LIST(RPINN_JUDGEMENT_ENUM)
+#undef RPINN_JUDGEMENT_ENUM
+} RpinnJudgement;
+
+enum { RPINN_MAX_METHOD_LIST = 5 }; /* with the end */
+
+/* A line at the head of a page: a number, or what a setting says. */
+typedef struct RpinnRunFact {
+  const char *title;                     /* NULL ends a list */
+  double (*number)(const RpinnRun *run); /* NULL: the setting */
+  RpinnSetting setting;
+} RpinnRunFact;
+
 typedef struct RpinnMethod {
   RpinnMethodDescription about;
   const char *meaning;       /* what it does, in a sentence */
@@ -52,6 +100,16 @@ typedef struct RpinnMethod {
   void (*write_file)(const RpinnRun *run, RpinnText *csv);
   /* Lines of the table for people, from summary.json: below the scores and the unknowns. */
   void (*write_lines)(const RpinnJsonValue *summary, RpinnText *table);
+
+  /* ---- pages and verdicts ---- */
+  const char *legend; /* what figures call a draw: "member" */
+  const RpinnRunFact *facts;
+  RpinnReportSection sections[RPINN_MAX_METHOD_LIST];
+  RpinnReportWarning warnings[RPINN_MAX_METHOD_LIST];
+  const char *caution; /* what the spread of the draws is not, as a warning on every page; may be NULL */
+  const char *well;    /* what a page without warnings says */
+  RpinnJudgement judgement;
+  const char *remark; /* what `rpinn diagnose` adds about every run; may be NULL */
 } RpinnMethod;
 
 #define RPINN_METHOD_DECLARATION(name) extern const RpinnMethod rpinn_method_##name;

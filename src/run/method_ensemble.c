@@ -20,4 +20,15 @@ const RpinnMethod rpinn_method_ensemble = {
     .estimate = rpinn_members_estimate,
     .describe_run = rpinn_members_describe_run,
     .write_lines = rpinn_summary_member_lines,
+    .legend = "member",
+    .facts = rpinn_member_facts,
+    .sections = {RPINN_SECTION_MEMBERS},
+    .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
+                 RPINN_WARNING_UNDONE_MEMBERS},
+    .caution =
+        "The spread of an ensemble is that of its starts. It is not a posterior: the bands and scores of "
+        "uncertainty below have no such meaning.",
+    .well = "every member converged",
+    .judgement = RPINN_JUDGEMENT_MEMBERS,
+    .remark = "the spread of an ensemble is that of its starts, not of the posterior.",
 };

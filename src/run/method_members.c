@@ -9,6 +9,15 @@ RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings) {
   return (RpinnDrawPlan){false, 1, (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
 }
 
+double rpinn_members_count(const RpinnRun *run) {
+  return (double)run->results.num_draws;
+}
+
+const RpinnRunFact rpinn_member_facts[] = {{"Members", .number = rpinn_members_count},
+                                           {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
+                                           {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
+                                           {NULL}};
+
 /* ---- settings ---- */
 
 RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem) {

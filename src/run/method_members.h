@@ -10,6 +10,10 @@ RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnRun *run, const R
                                    RpinnRunEstimate *estimate);
 void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text);
 
+/* At the head of a page: how many, and how they were minimised. */
+extern const RpinnRunFact rpinn_member_facts[];
+double rpinn_members_count(const RpinnRun *run);
+
 /* Settings that some methods refuse. */
 RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem);
 RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem);

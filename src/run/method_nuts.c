@@ -12,6 +12,19 @@ static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
                          (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
 }
 
+static double num_chains(const RpinnRun *run) {
+  return (double)run->plan.num_chains;
+}
+static double num_draws_of_each(const RpinnRun *run) {
+  return (double)run->plan.num_draws;
+}
+
+static const RpinnRunFact facts[] = {{"Chains", .number = num_chains},
+                                     {"Draws of each", .number = num_draws_of_each},
+                                     {"Warmup", .setting = RPINN_SETTING_WARMUP},
+                                     {"Metric", .setting = RPINN_SETTING_METRIC},
+                                     {NULL}};
+
 /* ---- cost ---- */
 
 /* Gradients that one thread evaluates: those of the longest trajectories. */
@@ -99,4 +112,10 @@ const RpinnMethod rpinn_method_nuts = {
     .describe_run = describe_run,
     .write_file = write_diagnostics,
     .write_lines = rpinn_summary_chain_lines,
+    .legend = "draw",
+    .facts = facts,
+    .sections = {RPINN_SECTION_CHAINS},
+    .warnings = {RPINN_WARNING_CHAINS},
+    .well = "the chains agree in all they predict",
+    .judgement = RPINN_JUDGEMENT_CHAINS,
 };

@@ -18,4 +18,11 @@ const RpinnMethod rpinn_method_rpinn = {
     .estimate = rpinn_members_estimate,
     .describe_run = rpinn_members_describe_run,
     .write_lines = rpinn_summary_member_lines,
+    .legend = "member",
+    .facts = rpinn_member_facts,
+    .sections = {RPINN_SECTION_MEMBERS},
+    .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
+                 RPINN_WARNING_UNDONE_MEMBERS},
+    .well = "every member converged",
+    .judgement = RPINN_JUDGEMENT_MEMBERS,
 };

@@ -90,6 +90,11 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_text_append(table, "\n");
 }
 
+static const RpinnRunFact facts[] = {{"Particles", .number = rpinn_members_count},
+                                     {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
+                                     {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
+                                     {NULL}};
+
 const RpinnMethod rpinn_method_svgd = {
     .about = {.title = "SVGD",
               .summary = "Stein variational gradient descent: particles that move together",
@@ -109,4 +114,14 @@ const RpinnMethod rpinn_method_svgd = {
     .write_json = write_json,
     .write_file = write_trace,
     .write_lines = write_lines,
+    .legend = "member",
+    .facts = facts,
+    .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
+    .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNDONE_MEMBERS},
+    .caution =
+        "The spread of the particles is that of the moment at which they were stopped: another number of "
+        "iterations gives another spread.",
+    .well = "every member converged",
+    .judgement = RPINN_JUDGEMENT_MEMBERS,
+    .remark = "the spread of the particles changes along the iterations: see svgd_trace.csv.",
 };

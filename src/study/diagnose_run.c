@@ -9,6 +9,7 @@
 #include "csv_table.h"
 #include "finished_run.h"
 #include "json_writer.h"
+#include "method.h"
 #include "posterior_shape.h"
 #include "rpinn/diagnose.h"
 #include "run_folder.h"
@@ -18,7 +19,7 @@ typedef struct RunDiagnosis {
   const RpinnDiagnoseOptions *options;
   RpinnArena *arena;
   RpinnFinishedRun run;
-  const RpinnJsonValue *chains;
+  const RpinnMethod *method;
   RpinnChainHealth *health; /* [num_chains] */
   size_t num_judged, num_parameters;
   RpinnScalarHealth *judged;     /* predictions, held-out terms and unknowns; parameters too when strict */
@@ -95,8 +96,15 @@ static RpinnStatus read_scalars(RunDiagnosis *diagnosis) {
 }
 
 static RpinnStatus read_evidence(RunDiagnosis *diagnosis, RpinnChainEvidence *evidence) {
-  const RpinnJsonValue *chains = diagnosis->chains, *list = rpinn_json_find(chains, "per_chain");
-  size_t num_chains = (size_t)rpinn_summary_number(chains, "count"), c = 0;
+  const RpinnJsonValue *chains, *list;
+  RPINN_TRY(
+      rpinn_json_require(diagnosis->context, diagnosis->run.summary, "chains", RPINN_JSON_OBJECT, &chains));
+  RPINN_TRY(rpinn_json_require(diagnosis->context, chains, "per_chain", RPINN_JSON_ARRAY, &list));
+  double told = rpinn_summary_number(chains, "count");
+  if (!(told > 0 && told <= RPINN_MAX_CHAINS))
+    return rpinn_fail_at(diagnosis->context, chains->place, "the number of chains is %g; expected 1 to %d",
+                         told, RPINN_MAX_CHAINS);
+  size_t num_chains = (size_t)told, c = 0;
   diagnosis->health = RPINN_ARENA_NEW(diagnosis->arena, RpinnChainHealth, num_chains);
   if (!diagnosis->health) return rpinn_fail_memory(diagnosis->context);
   for (const RpinnJsonValue *chain = list->first; chain && c < num_chains; chain = chain->next, c++)
@@ -158,13 +166,13 @@ static RpinnStatus judge_chains(RunDiagnosis *diagnosis, bool *healthy, RpinnTex
 
 /* Draws that were made on their own need no R-hat: what can be wrong with them are failures, and weights that say that
  * they are not the posterior. */
-static void judge_members(const RunDiagnosis *diagnosis, bool *healthy, RpinnText *text) {
+static RpinnStatus judge_members(RunDiagnosis *diagnosis, bool *healthy, RpinnText *text) {
   const RpinnJsonValue *summary = diagnosis->run.summary, *members = rpinn_json_find(summary, "members"),
                        *weights = rpinn_json_find(summary, "weights");
   double failed = rpinn_summary_number(members, "failed"),
          converged = rpinn_summary_number(members, "converged"),
          samples = rpinn_summary_number(summary, "samples"), k = rpinn_summary_number(weights, "pareto_k");
-  bool has_bad_weights = k > 0.7, is_ensemble = !strcmp(rpinn_summary_text(summary, "method"), "ensemble");
+  bool has_bad_weights = k > 0.7;
   *healthy = !(failed > 0) && !has_bad_weights;
   if (diagnosis->options->json) {
     RpinnJson json = {.text = text};
@@ -177,7 +185,7 @@ static void judge_members(const RunDiagnosis *diagnosis, bool *healthy, RpinnTex
     rpinn_json_number(&json, "pareto_k", k);
     rpinn_json_close(&json, '}');
     rpinn_text_append(text, "\n");
-    return;
+    return RPINN_OK;
   }
   rpinn_text_append(text, "method %s: %.0f draw%s made on %s own; there are no chains to compare\n",
                     rpinn_summary_text(summary, "method"), samples, samples == 1 ? "" : "s",
@@ -197,17 +205,19 @@ static void judge_members(const RunDiagnosis *diagnosis, bool *healthy, RpinnTex
         "remark: %.0f of %.0f did not converge: the iteration budget is part of the method. Compare\n"
         "        runs with other --iterations.\n",
         samples - converged, samples);
-  if (is_ensemble)
-    rpinn_text_append(text,
-                      "remark: the spread of an ensemble is that of its starts, not of the posterior.\n");
-  if (rpinn_json_find(summary, "particles"))
-    rpinn_text_append(
-        text, "remark: the spread of the particles changes along the iterations: see svgd_trace.csv.\n");
+  if (diagnosis->method->remark) rpinn_text_append(text, "remark: %s\n", diagnosis->method->remark);
   rpinn_text_append(text, "verdict: %s\n",
                     *healthy ? "nothing speaks against these draws" : "do not trust these draws");
+  return RPINN_OK;
 }
 
 /* ---- the whole ---- */
+
+static RpinnStatus (*const judgements[])(RunDiagnosis *diagnosis, bool *healthy, RpinnText *text) = {
+#define RPINN_JUDGEMENT_ROW(enumerator, name) [RPINN_JUDGEMENT_##enumerator] = judge_##name,
+    RPINN_JUDGEMENT_LIST(RPINN_JUDGEMENT_ROW)
+#undef RPINN_JUDGEMENT_ROW
+};
 
 static RpinnStatus find_shape(const RunDiagnosis *diagnosis, const char *folder, RpinnText *text) {
   RpinnPosteriorShape *shape;
@@ -223,13 +233,12 @@ static RpinnStatus diagnose(RunDiagnosis *diagnosis, const char *folder, bool *h
   RPINN_TRY(rpinn_finished_run_open(context, folder, &diagnosis->run));
   diagnosis->arena = rpinn_arena_create();
   if (!diagnosis->arena) return rpinn_fail_memory(context);
-  const RpinnJsonValue *chains = rpinn_json_find(diagnosis->run.summary, "chains");
-  bool has_chains = chains && chains->kind == RPINN_JSON_OBJECT && rpinn_summary_number(chains, "count") > 0;
-  diagnosis->chains = chains;
-  if (has_chains)
-    RPINN_TRY(judge_chains(diagnosis, healthy, text));
-  else
-    judge_members(diagnosis, healthy, text);
+  const char *name = rpinn_summary_text(diagnosis->run.summary, "method");
+  diagnosis->method = rpinn_method_find(name);
+  if (!diagnosis->method)
+    return rpinn_fail_at(context, (RpinnPlace){.file = folder},
+                         "this run was made by method '%.60s', which is none of this version's", name);
+  RPINN_TRY(judgements[diagnosis->method->judgement](diagnosis, healthy, text));
   if (diagnosis->options->shape) RPINN_TRY(find_shape(diagnosis, folder, text));
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

@@ -78,6 +78,16 @@ mistake "this folder holds no run" diagnose .
 mistake "this is a directory" diagnose . good1.csv
 mistake "this file is named twice" diagnose good1.csv good1.csv
 mistake "needs RUN|CSV..." diagnose
+# The method of a run decides how it is judged: one that has no chains to judge, and one that nobody knows, are refused.
+mkdir torn
+for chains in '"chains": {"count": 2}' '"chains": {"count": 2, "per_chain": 1}' '"chains": 3' '"seed": 0'; do
+  printf '{"problem": "p", "method": "nuts", "samples": 2, "wall_seconds": 1, "members": {}, "quantities": {}, %s}' "$chains" > torn/summary.json
+  mistake "torn/summary.json" diagnose torn
+done
+printf '{"problem": "p", "method": "nuts", "samples": 2, "wall_seconds": 1, "members": {}, "quantities": {}, "chains": {"per_chain": []}}' > torn/summary.json
+mistake "the number of chains is nan" diagnose torn
+sed -i 's/"nuts"/"runes"/' torn/summary.json
+mistake "method 'runes', which is none of this version's" diagnose torn
 mistake "did you mean '--json'?" diagnose good1.csv --jsno
 mistake "did you mean 'diagnose'?" diagnos good1.csv
 run 0 diagnose --help
