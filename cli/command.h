@@ -87,8 +87,12 @@ RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */
 int print_and_free(char *text);
 
-/* The first Ctrl-C or SIGTERM asks for a clean end; a second one ends the program as usual. */
-void catch_signals(void);
+/* The first Ctrl-C, SIGTERM or SIGHUP (unless it is ignored, as under nohup) asks for a clean end; a Ctrl-C or SIGTERM
+ * after it ends the program as usual. A reader of the output that has gone away is no reason to end: its pipe can be
+ * written to in vain. Functions that take the context stop with RPINN_ERROR_INTERRUPTED. */
+void catch_signals(RpinnContext *context);
+/* Nobody reads the standard output any more. */
+bool output_is_closed(void);
 /* For RpinnRunOptions.interrupted and .progress; user of the latter is a ProgressLine. */
 bool stop_is_requested(void *user);
 typedef struct ProgressLine {

@@ -51,7 +51,7 @@ static int run_reproduce(const Options *options) {
   char folder[512], data[4096];
   const char *reference = getenv("RPINN_REFERENCE_DIR");
   if (!context) return EXIT_MACHINE;
-  catch_signals();
+  catch_signals(context);
   /* Tables and figures share runs, so everything of one scale shares a folder. */
   snprintf(folder, sizeof folder, "results/paper-%.64s", options->scale ? options->scale : "quick");
   snprintf(data, sizeof data, "%s/datasets", reference ? reference : "");

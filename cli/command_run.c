@@ -8,16 +8,13 @@
 static int print_results(RpinnContext *context, const RpinnRun *run, const Options *options,
                          const char *folder) {
   RpinnStatus status = rpinn_report_write(context, run);
-  bool printed = true;
-  if (options->json)
-    printed = printf("%s", rpinn_run_json(run)) >= 0;
-  else if (!options->quiet)
-    printed = printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder) >= 0 &&
-              (status != RPINN_OK || printf("%s/report.html\n", folder) >= 0);
-  if (!printed || fflush(stdout) != 0) {
-    fprintf(stderr, "rpinn: cannot write to the standard output\n");
-    return EXIT_MACHINE;
+  if (options->json) {
+    printf("%s", rpinn_run_json(run));
+  } else if (!options->quiet) {
+    printf("%s\n%s/summary.json\n", rpinn_run_table(run), folder);
+    if (status == RPINN_OK) printf("%s/report.html\n", folder);
   }
+  fflush(stdout); /* before a message about the report; main looks after failures to print */
   return status == RPINN_OK ? EXIT_DONE : report_failure(context, status);
 }
 
@@ -57,7 +54,7 @@ static int run_run(const Options *options) {
   RpinnContext *context = make_context();
   RpinnProblem *problem = NULL;
   if (!context) return EXIT_MACHINE;
-  catch_signals();
+  catch_signals(context);
   RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
   int code = status != RPINN_OK ? report_failure(context, status)
              : options->plan    ? show_plan(context, problem)
@@ -75,10 +72,10 @@ const Command command_run = {
         "PROBLEM is a shipped name (see rpinn list), a path to a YAML file, or the run.yaml of an earlier "
         "run.\n"
         "Methods: rpinn (minimisers of the randomised loss), ensemble (the same without noise), map (one\n"
-        "minimiser; with --prior-scale inf: maximum likelihood). Ctrl-C saves; --resume goes on and gives "
-        "the\n"
-        "same bytes as a run that was never stopped. A run that --time-limit ends shows what it has; with "
-        "nothing\n"
-        "to show yet it ends as after Ctrl-C, with exit code 130.\n",
+        "minimiser; with --prior-scale inf: maximum likelihood). Ctrl-C, SIGTERM and SIGHUP save at any "
+        "stage;\n"
+        "--resume goes on and gives the same bytes as a run that was never stopped. A run that --time-limit "
+        "ends\n"
+        "shows what it has; with nothing to show yet it ends as after Ctrl-C, with exit code 130.\n",
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
     .run = run_run};

@@ -1,23 +1,38 @@
 /* What a command that takes long shares with its user: Ctrl-C, and a line of progress. */
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
 static volatile sig_atomic_t stop_requested;
 
+/* The next Ctrl-C or SIGTERM comes from somebody who does not want to wait. A further SIGHUP does not: the kernel and the
+ * shell both send one when a terminal is closed. */
 static void request_stop(int signal_number) {
   (void)signal_number;
   stop_requested = 1;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
 }
 
-void catch_signals(void) {
-  struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)SA_RESETHAND};
+void catch_signals(RpinnContext *context) {
+  struct sigaction action = {.sa_handler = request_stop}, before;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  bool hangup_is_ignored = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN; /* nohup */
+  if (!hangup_is_ignored) sigaction(SIGHUP, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  rpinn_context_set_interrupted(context, stop_is_requested, NULL);
+}
+
+bool output_is_closed(void) {
+  struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 bool stop_is_requested(void *user) {

@@ -62,6 +62,10 @@ RPINN_API const RpinnError *rpinn_context_error(const RpinnContext *context);
 RPINN_API void rpinn_context_clear_error(RpinnContext *context);
 /* Where messages go; NULL (the default) drops them. */
 RPINN_API void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log, void *user);
+/* Asked often during what takes long, in the thread that called; true ends it with RPINN_ERROR_INTERRUPTED. NULL (the
+ * default): nobody wants an end. A run has a question of its own, which saves: see RpinnRunOptions. */
+RPINN_API void rpinn_context_set_interrupted(RpinnContext *context, bool (*interrupted)(void *user),
+                                             void *user);
 
 /* "file:line:column: message" with the parts that are known. Writes at most size bytes with the final NUL. */
 RPINN_API void rpinn_error_format(const RpinnError *error, char *text, size_t size);

@@ -50,6 +50,15 @@ void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log, void *us
   context->log_user = user;
 }
 
+void rpinn_context_set_interrupted(RpinnContext *context, bool (*interrupted)(void *user), void *user) {
+  context->interrupted = interrupted;
+  context->interrupted_user = user;
+}
+
+bool rpinn_is_interrupted(const RpinnContext *context) {
+  return context->interrupted && context->interrupted(context->interrupted_user);
+}
+
 /* Messages may quote what the user wrote: control bytes and stray line ends must not reach a terminal. */
 static void make_printable(char *text) {
   for (; *text; text++)
@@ -87,6 +96,10 @@ RpinnStatus rpinn_fail_at(RpinnContext *context, RpinnPlace place, const char *f
 
 RpinnStatus rpinn_fail_memory(RpinnContext *context) {
   return rpinn_fail(context, RPINN_ERROR_MEMORY, "out of memory");
+}
+
+RpinnStatus rpinn_fail_interrupted(RpinnContext *context) {
+  return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted");
 }
 
 RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const char *verb, const char *file) {

@@ -8,6 +8,8 @@ struct RpinnContext {
   RpinnError error;
   RpinnLogFunction log;
   void *log_user;
+  bool (*interrupted)(void *user); /* may be NULL */
+  void *interrupted_user;
 };
 
 /* Hand a failure on to the caller. */
@@ -32,6 +34,10 @@ RpinnStatus rpinn_fail_memory(RpinnContext *context);
 /* "cannot VERB 'FILE': reason" from errno. A file the user named is bad input; one we make is the machine's.
  */
 RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const char *verb, const char *file);
+
+/* Does the caller want an end? */
+bool rpinn_is_interrupted(const RpinnContext *context);
+RpinnStatus rpinn_fail_interrupted(RpinnContext *context);
 
 void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, ...) RPINN_PRINTF(3, 4);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_progress.h"
 #include "task_pool.h"
 
 enum { BLOCK_BYTES = 128 << 20, MAX_TRACE = 500 };
@@ -11,6 +12,8 @@ enum { BLOCK_BYTES = 128 << 20, MAX_TRACE = 500 };
 /* ---- columns, shared by threads ---- */
 
 typedef struct Block {
+  const RpinnContext *context; /* of the thread that called */
+  const RpinnRun *run;
   const RpinnDrawPlan *plan;
   const double *columns;         /* [num_columns][num_chains][num_draws] */
   RpinnConvergence *convergence; /* [num_columns] */
@@ -32,6 +35,12 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   own->block = block;
   own->work = rpinn_convergence_work_create(block->plan->num_chains, block->plan->num_draws);
   return own->work ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+static bool tick(void *user, uint64_t counted) {
+  const Block *block = user;
+  (void)counted;
+  return rpinn_run_is_stopped(block->context, block->run);
 }
 
 static void close_worker(void *worker) {
@@ -64,15 +73,17 @@ static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, 
     size = count - done < most ? count - done : most;
     status = rpinn_draw_spool_columns(context, spool, first + done, size, columns);
     if (status != RPINN_OK) break;
-    Block block = {&run->plan, columns, convergence + done, in_full};
+    Block block = {context, run, &run->plan, columns, convergence + done, in_full};
     RpinnTaskPoolResult result;
     RpinnTaskPoolOptions options = {.num_threads = run->num_threads,
                                     .num_tasks = size,
                                     .user = &block,
                                     .open_worker = open_worker,
                                     .close_worker = close_worker,
-                                    .perform = diagnose_column};
+                                    .perform = diagnose_column,
+                                    .tick = tick};
     status = rpinn_task_pool_run(context, &options, &result);
+    if (status == RPINN_OK && result.interrupted) status = rpinn_fail_interrupted(context);
   }
   free(columns);
   return status;

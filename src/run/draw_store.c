@@ -11,6 +11,10 @@ uint64_t rpinn_chain_state_key(uint64_t chain) {
   return ((chain + 1) << CHAIN_BITS) - 1;
 }
 
+uint64_t rpinn_map_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS); /* after those of all chains */
+}
+
 typedef struct Visit {
   const RpinnDrawPlan *plan;
   bool warmup;

@@ -21,6 +21,8 @@ static inline uint64_t rpinn_draw_plan_num_starts(const RpinnDrawPlan *plan) {
 /* Where the store keeps a draw of a chain (of its warmup), and the chain's state. */
 uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw);
 uint64_t rpinn_chain_state_key(uint64_t chain);
+/* The same for the search of the MAP estimate that draws start from. */
+uint64_t rpinn_map_state_key(void);
 
 /* A draw during a visit. */
 typedef struct RpinnVisitedDraw {

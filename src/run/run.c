@@ -112,6 +112,22 @@ static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
                               has_spread ? run->results.deviation : NULL, &written);
 }
 
+static RpinnStatus make_files(RpinnContext *context, RpinnRun *run) {
+  rpinn_run_folder_log(&run->folder, "the results are being made");
+  RPINN_TRY(rpinn_run_make_results(context, run, true));
+  RPINN_TRY(write_image(context, run));
+  return rpinn_run_write_summary(context, run);
+}
+
+/* All draws are in the store: a run that is stopped here makes its files when it is resumed. */
+static RpinnStatus finish(RpinnContext *context, RpinnRun *run) {
+  RpinnStatus status = make_files(context, run);
+  if (status != RPINN_ERROR_INTERRUPTED) return status;
+  rpinn_context_clear_error(context);
+  run->interrupted = true;
+  return RPINN_OK;
+}
+
 static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
@@ -124,14 +140,13 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
       run->posteriors[0]->backend->operations->name, rpinn_run_precision_name(run), run->num_threads,
       (unsigned long long)run->posteriors[0]->seed);
   RPINN_TRY(rpinn_posterior_save(context, run->posteriors[0], run->folder.path));
-  RPINN_TRY(run->method->make_draws(context, run, targets));
+  RPINN_TRY(rpinn_run_start_from_map(context, run, targets));
+  if (!run->interrupted) RPINN_TRY(run->method->make_draws(context, run, targets));
   RPINN_TRY(count_seconds(context, run));
-  if (run->interrupted) rpinn_run_folder_log(&run->folder, "interrupted");
   if (run->out_of_time) rpinn_run_folder_log(&run->folder, "the time limit is reached");
-  if (run->interrupted) return RPINN_OK;
-  RPINN_TRY(rpinn_run_make_results(context, run, true));
-  RPINN_TRY(write_image(context, run));
-  return rpinn_run_write_summary(context, run);
+  if (!run->interrupted) RPINN_TRY(finish(context, run));
+  if (run->interrupted) rpinn_run_folder_log(&run->folder, "interrupted");
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_run(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,

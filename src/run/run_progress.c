@@ -57,3 +57,9 @@ bool rpinn_run_progress_tick(RpinnRunProgress *progress) {
   rpinn_run_progress_report(progress, false);
   return options->interrupted && options->interrupted(options->user);
 }
+
+bool rpinn_run_is_stopped(const RpinnContext *context, const RpinnRun *run) {
+  const RpinnRunOptions *options = run->options;
+  return (options && options->interrupted && options->interrupted(options->user)) ||
+         rpinn_is_interrupted(context);
+}

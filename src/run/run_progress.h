@@ -25,5 +25,7 @@ void rpinn_run_progress_add_loss(RpinnRunProgress *progress, double loss);
 void rpinn_run_progress_report(RpinnRunProgress *progress, bool last);
 /* The same, and: does the caller want the run to stop? */
 bool rpinn_run_progress_tick(RpinnRunProgress *progress);
+/* Does the caller of the run, or of the function that looks at a finished one, want an end? */
+bool rpinn_run_is_stopped(const RpinnContext *context, const RpinnRun *run);
 
 #endif

@@ -7,6 +7,7 @@
 #include "chain_diagnostics.h"
 #include "moments.h"
 #include "posterior_file.h"
+#include "run_progress.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
@@ -49,6 +50,10 @@ typedef struct Pass {
   RpinnDrawSpool *spool;
   double *energies; /* [num_chains][num_draws] */
 } Pass;
+
+static RpinnStatus check_stop(const Pass *pass) {
+  return rpinn_run_is_stopped(pass->context, pass->run) ? rpinn_fail_interrupted(pass->context) : RPINN_OK;
+}
 
 /* A store that another problem has filled would be read beyond its ends. A member that failed has no parameters. */
 static RpinnStatus check_lengths(const Pass *pass, const RpinnStoredMember *member) {
@@ -130,6 +135,7 @@ static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   if (member->failed) return RPINN_OK;
+  RPINN_TRY(check_stop(pass));
   RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
   uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
@@ -178,6 +184,7 @@ static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited)
                              .statistics = stored->statistics,
                              .log_likelihood = pass->log_likelihood,
                              .predictions = pass->values};
+  RPINN_TRY(check_stop(pass));
   RPINN_TRY(check_lengths(pass, stored));
   if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
   RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, stored->parameters, pass->values));

@@ -51,49 +51,21 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
   return RPINN_OK;
 }
 
-static bool is_drawn(const char *start) {
-  static const char *const drawn[] = {"glorot", "zero", "prior", "normal", "zero_then_normal"};
-  for (size_t k = 0; k < sizeof drawn / sizeof drawn[0]; k++)
-    if (!strcmp(start, drawn[k])) return true;
+/* The names of starts; any other text is the folder of an earlier run. */
+static bool is_name(const char *start) {
+  static const char *const names[] = {"glorot", "zero", "prior", "normal", "zero_then_normal", "map"};
+  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+    if (!strcmp(start, names[k])) return true;
   return false;
 }
 
-static void give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
-                        const double *starts) {
+void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
+                           const double *starts) {
   for (size_t i = 0; i < run->num_threads; i++) {
     RpinnRunTarget *own = targets[i].data;
     own->num_given = count;
     own->given = starts;
   }
-}
-
-/* The minimiser of the energy without offsets, from member 0's Glorot start: made anew in every session, and
- * the same in each. */
-static RpinnStatus find_map(RpinnContext *context, const RpinnMemberTarget *target, RpinnRunTarget *own,
-                            double *map) {
-  RpinnMemberTarget plain = *target;
-  RpinnMinimizeOptions options = rpinn_run_minimize_options(own->posterior->problem);
-  RpinnMember *member;
-  RpinnMemberOutcome outcome = {0};
-  plain.draw_offsets = NULL;
-  RPINN_TRY(rpinn_member_create(context, &plain, &options, 0, &member));
-  RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
-  while (status == RPINN_OK && !outcome.finished)
-    status = rpinn_member_advance(context, member, 1000, &outcome);
-  if (status == RPINN_OK && outcome.failed)
-    status = rpinn_fail(context, RPINN_ERROR_NUMERIC, "the MAP estimate to start from is not finite");
-  if (status == RPINN_OK) memcpy(map, outcome.theta, target->num_parameters * sizeof *map);
-  rpinn_member_destroy(member);
-  return status;
-}
-
-static RpinnStatus start_from_map(RpinnContext *context, const RpinnRun *run,
-                                  const RpinnMemberTarget *targets) {
-  double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
-  if (!map) return rpinn_fail_memory(context);
-  RPINN_TRY(find_map(context, &targets[0], targets[0].data, map));
-  give_starts(run, targets, 1, map);
-  return RPINN_OK;
 }
 
 /* The members of an earlier run, or the last draws of its chains, as starts. */
@@ -164,7 +136,7 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
   RpinnStatus status = read_starts(run, store, &earlier);
   rpinn_member_store_close(store);
   RPINN_TRY(status);
-  give_starts(run, targets, earlier.count, earlier.starts);
+  rpinn_run_give_starts(run, targets, earlier.count, earlier.starts);
   return RPINN_OK;
 }
 
@@ -194,8 +166,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .num_parts = posterior->model.num_terms + 1,
                             .loss_parts = loss_parts};
   }
-  if (!strcmp(start, "map")) return start_from_map(context, run, *targets);
-  return is_drawn(start) ? RPINN_OK : start_from_run(context, run, start, *targets);
+  return is_name(start) ? RPINN_OK : start_from_run(context, run, start, *targets);
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {

@@ -15,8 +15,15 @@ typedef struct RpinnRunTarget {
   const double *given; /* [num_given][N]: the MAP estimate, or the members of an earlier run */
 } RpinnRunTarget;
 
-/* targets [num_threads] and what they point to, in the posteriors' arenas. */
+/* targets [num_threads] and what they point to, in the posteriors' arenas. With `start: map` they begin as with
+ * glorot until the next function has been called. */
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets);
+/* With `start: map`, once the store is open: seek the estimate and let all targets begin there. The caller may want an
+ * end before it is found: run->interrupted. */
+RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+/* Let members begin at starts [count][N], taken in turn, which are borrowed. */
+void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
+                           const double *starts);
 /* Offsets of a member, for targets whose method has them. */
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
 /* How the settings ask for members to be minimised. */

@@ -4,7 +4,7 @@
 
 #include "importance.h"
 #include "independence_metropolis.h"
-#include "run_state.h"
+#include "run_progress.h"
 
 typedef struct Weighing {
   RpinnContext *context;
@@ -41,6 +41,8 @@ static RpinnStatus rows_and_jacobian(void *data, const double *theta, double *ro
 static RpinnStatus weigh_member(void *user, const RpinnStoredMember *member) {
   Weighing *weighing = user;
   if (member->failed) return RPINN_OK;
+  if (rpinn_run_is_stopped(weighing->context, weighing->run))
+    return rpinn_fail_interrupted(weighing->context);
   return rpinn_importance_log_weight_of_target(weighing->importance, &weighing->squares, member->parameters,
                                                &weighing->log_weights[weighing->count++]);
 }

@@ -1,0 +1,83 @@
+/* `start: map`: members, chains or particles begin at the minimiser of the energy without offsets, which is itself
+ * sought from member 0's Glorot start. Its state goes to the store like that of any member, now and then, when the
+ * run is stopped, and at the end: a resumed run goes on with the search, or has done with it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_targets.h"
+#include "task_pool.h"
+
+enum { SLICE = 1000, STATE_INTERVAL = 60 /* seconds */ };
+
+typedef struct Search {
+  RpinnContext *context;
+  RpinnRun *run;
+  RpinnMember *member;
+} Search;
+
+static RpinnStatus save_state(const Search *search) {
+  size_t size = rpinn_member_state_size(search->member);
+  void *state = malloc(size);
+  if (!state) return rpinn_fail_memory(search->context);
+  rpinn_member_save(search->member, state);
+  RpinnStatus status =
+      rpinn_member_store_put_state(search->context, search->run->store, rpinn_map_state_key(), state, size);
+  free(state);
+  return status == RPINN_OK ? rpinn_member_store_flush(search->context, search->run->store) : status;
+}
+
+static RpinnStatus begin(const Search *search) {
+  void *state = NULL;
+  size_t size = 0;
+  if (search->run->options->resume)
+    RPINN_TRY(rpinn_member_store_get_state(search->context, search->run->store, rpinn_map_state_key(), &state,
+                                           &size));
+  RpinnStatus status = rpinn_member_begin(search->context, search->member, 0, state, size);
+  free(state);
+  return status;
+}
+
+/* Until it is found, or the caller wants an end: run->interrupted. */
+static RpinnStatus seek(const Search *search, RpinnMemberOutcome *outcome) {
+  RpinnRun *run = search->run;
+  double saved = rpinn_task_pool_now();
+  RPINN_TRY(begin(search));
+  do {
+    RPINN_TRY(rpinn_member_advance(search->context, search->member, SLICE, outcome));
+    run->interrupted = outcome->stop == RPINN_STOP_INTERRUPTED;
+    double time = rpinn_task_pool_now();
+    if (!outcome->finished && !run->interrupted && time - saved < STATE_INTERVAL) continue;
+    RPINN_TRY(save_state(search));
+    saved = time;
+  } while (!outcome->finished && !run->interrupted);
+  return RPINN_OK;
+}
+
+static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double *map) {
+  const RpinnRunOptions *options = search->run->options;
+  RpinnMemberTarget plain = *target;
+  RpinnMinimizeOptions minimize = rpinn_run_minimize_options(search->run->problem);
+  RpinnMemberOutcome outcome = {0};
+  plain.draw_offsets = NULL;
+  minimize.interrupted = options->interrupted;
+  minimize.user = options->user;
+  RPINN_TRY(rpinn_member_create(search->context, &plain, &minimize, 0, &search->member));
+  RpinnStatus status = seek(search, &outcome);
+  if (status == RPINN_OK && outcome.failed)
+    status = rpinn_fail(search->context, RPINN_ERROR_NUMERIC, "the MAP estimate to start from is not finite");
+  if (status == RPINN_OK && outcome.finished)
+    memcpy(map, outcome.theta, target->num_parameters * sizeof *map);
+  rpinn_member_destroy(search->member);
+  return status;
+}
+
+RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+  Search search = {.context = context, .run = run};
+  if (strcmp(run->problem->settings.values[RPINN_SETTING_START].text, "map") != 0) return RPINN_OK;
+  double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
+  if (!map) return rpinn_fail_memory(context);
+  rpinn_run_folder_log(&run->folder, "the MAP estimate to start from is being sought");
+  RPINN_TRY(find(&search, &targets[0], map));
+  if (!run->interrupted) rpinn_run_give_starts(run, targets, 1, map);
+  return RPINN_OK;
+}

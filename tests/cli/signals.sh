@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Whoever wants a run to end gets what was done saved: Ctrl-C, SIGTERM and SIGHUP at any stage, a reader of the output who
+# leaves, closed streams. What is resumed ends in the bytes of a run that was never disturbed.
+# Environment: RPINN_PROGRAM, RPINN_SOURCE_DIR
+set -euo pipefail
+work=$(mktemp -d)
+run=
+trap '[[ -z $run ]] || kill -9 "$run" 2> /dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+# shellcheck source=tests/cli/expect.sh
+. "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
+
+# start ARGUMENTS…: a run in the background; its process is $run.
+start() {
+  "$RPINN_PROGRAM" run "$@" > /dev/null 2> "$work/err" &
+  run=$!
+}
+# Until a line of DIR/run.log has the words. Bounded: a run that never says them is a mistake.
+wait_for() { # DIR WORDS
+  local tries
+  for ((tries = 0; tries < 1200; tries++)); do
+    if grep -qs -- "$2" "$1/run.log"; then return 0; fi
+    if ! kill -0 "$run" 2> /dev/null; then break; fi
+    sleep 0.05
+  done
+  complain "$1: never '$2'"
+}
+# expect_end CODE WORDS: the run in the background ends with this code and says so.
+expect_end() {
+  local status=0 tries
+  for ((tries = 0; tries < 1200; tries++)); do
+    if ! kill -0 "$run" 2> /dev/null; then break; fi
+    sleep 0.05
+  done
+  if kill -9 "$run" 2> /dev/null; then complain "it goes on for a minute: killed"; fi
+  wait "$run" 2> /dev/null || status=$?
+  run=
+  if ((status != $1)); then complain "exit code $status, expected $1: $(< "$work/err")"; fi
+  has "$(< "$work/err")" "$2"
+}
+same_results() { # DIR DIR
+  local file
+  for file in posterior.nc predictions.csv summary.csv; do
+    cmp "$1/$file" "$2/$file" || complain "$file differs"
+  done
+}
+
+settings=(poisson-linear --set Nf=8 --samples 3 --threads 2)
+
+# ---- while the start is sought ----
+map=("${settings[@]}" --start map --iterations 20000)
+run 0 run "${map[@]}" --out map_whole
+for signal in INT TERM HUP; do
+  start "${map[@]}" --out "map_$signal"
+  wait_for "map_$signal" 'MAP estimate'
+  kill -s "$signal" "$run" || true
+  expect_end 130 '--resume goes on'
+  if grep -q 'members are done' "map_$signal/run.log"; then complain "SIG$signal did not stop the search"; fi
+done
+run 0 run "${map[@]}" --out map_HUP --resume
+same_results map_whole map_HUP
+
+# ---- while members are made ----
+members=(poisson-linear --set Nf=8 --samples 6 --threads 2 --iterations 15000)
+run 0 run "${members[@]}" --out members_whole
+start "${members[@]}" --out members
+wait_for members 'new problem'
+kill -s HUP "$run" || true
+expect_end 130 '--resume goes on'
+run 0 run "${members[@]}" --out members --resume
+same_results members_whole members
+
+# ---- while results are made: many draws at many points ----
+sed 's/grid: 201/grid: 8001/' "$RPINN_SOURCE_DIR/problems/poisson-linear.yaml" > many.yaml
+results=(many.yaml --set Nf=8 --samples 500 --iterations 1 --threads 2)
+run 0 run "${results[@]}" --out results_whole
+start "${results[@]}" --out results
+wait_for results 'results are being made'
+kill -s INT "$run" || true
+expect_end 130 '--resume goes on'
+if [[ -e results/summary.json ]]; then complain "Ctrl-C while results are made: it went on"; fi
+if compgen -G 'results/*.part*' > /dev/null; then complain "left behind: $(compgen -G 'results/*.part*')"; fi
+run 0 run "${results[@]}" --out results --resume
+same_results results_whole results
+
+# ---- nohup stays nohup ----
+(
+  trap '' HUP
+  exec "$RPINN_PROGRAM" run "${members[@]}" --out nohup > /dev/null 2> "$work/err"
+) &
+run=$!
+wait_for nohup 'new problem'
+kill -s HUP "$run" || true
+expect_end 0 ''
+same_results members_whole nohup
+
+# ---- nobody reads ----
+quick=(poisson-linear --set Nf=8 --samples 6 --iterations 100)
+run 0 run "${quick[@]}" --out quick_whole
+mkfifo pipe
+exec 3<> pipe
+exec 4> pipe
+exec 3<&- # fd 4 now writes to a pipe without a reader
+for stream in out err both; do
+  status=0
+  case $stream in
+    out) "$RPINN_PROGRAM" run "${quick[@]}" --out "closed_$stream" >&4 2> err || status=$? ;;
+    err) "$RPINN_PROGRAM" run "${quick[@]}" --out "closed_$stream" > out 2>&4 || status=$? ;;
+    both) "$RPINN_PROGRAM" run "${quick[@]}" --out "closed_$stream" >&4 2>&1 || status=$? ;;
+  esac
+  if ((status != 0)); then complain "a pipe without a reader on $stream: exit code $status"; fi
+  same_results quick_whole "closed_$stream"
+done
+exec 4>&-
+
+# ---- closed streams: no file of the run gets their number ----
+status=0
+"$RPINN_PROGRAM" run "${quick[@]}" --out no_streams > out 2>&- || status=$?
+if ((status != 0)); then complain "without stderr: exit code $status"; fi
+if grep -qv '^ *[0-9.]*  [a-z0-9]' no_streams/run.log || grep -q 'loss' no_streams/run.log; then
+  complain "messages in run.log: $(< no_streams/run.log)"
+fi
+same_results quick_whole no_streams
+exit "$failed"
