@@ -19,12 +19,12 @@ static int print_results(RpinnContext *context, const RpinnRun *run, const Optio
 }
 
 static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {
-  char folder[512];
-  if (options->out)
-    snprintf(folder, sizeof folder, "%s", options->out);
-  else
-    snprintf(folder, sizeof folder, "results/%s-%s", rpinn_problem_name(problem),
-             rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD));
+  char usual[512];
+  const char *folder = options->out ? options->out : usual;
+  int length = snprintf(usual, sizeof usual, "results/%s-%s", rpinn_problem_name(problem),
+                        rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD));
+  if (!options->out && length >= (int)sizeof usual)
+    return report_usage("the name of the problem is too long for a folder; expected --out DIR");
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnRunOptions run_options = {.folder = folder,
                                  .resume = options->resume,

@@ -10,6 +10,9 @@
 
 #include "context.h"
 
+/* Characters of a store's path from the root on: SQLite's 512, less what it appends for the journal. */
+enum { RPINN_STORE_MAX_PATH = 504 };
+
 typedef struct RpinnStoredMember {
   uint64_t index; /* below INT64_MAX */
   int32_t failed; /* 1: recorded as failed, left out of statistics */

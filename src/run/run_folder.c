@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "member_store.h"
 #include "part_file.h"
 
 static double steady_seconds(void) {
@@ -47,13 +48,24 @@ static RpinnStatus refuse(RpinnContext *context, const char *path, const char *m
   return RPINN_ERROR_INPUT;
 }
 
+/* The store counts from the root, so that the working directory takes part. */
+static RpinnStatus check_length(RpinnContext *context, const char *path) {
+  enum { LONGEST = RPINN_STORE_MAX_PATH - (sizeof "/checkpoint.db" - 1) };
+  char here[RPINN_PATH_SIZE];
+  size_t length = strlen(path);
+  if (path[0] != '/' && getcwd(here, sizeof here)) length += strlen(here) + 1;
+  if (length && length <= LONGEST) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "the name of the run directory has %zu characters from the root on; expected at most %d, "
+                    "for SQLite opens no longer ones",
+                    length, (int)LONGEST);
+}
+
 RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,
                                   RpinnRunFolder *folder) {
   char file[RPINN_PATH_SIZE];
   *folder = (RpinnRunFolder){.started = steady_seconds()};
-  if (!*path || strlen(path) >= sizeof folder->path)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the run directory needs a name of 1 to %zu characters",
-                      sizeof folder->path - 1);
+  RPINN_TRY(check_length(context, path));
   memcpy(folder->path, path, strlen(path) + 1);
   file_path(folder, "checkpoint.db", "", file);
   bool holds_run = access(file, F_OK) == 0;

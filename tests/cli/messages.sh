@@ -93,6 +93,21 @@ lacks "$out" "nan"
 run 3 diagnose chains
 has "$out" "6 of 6 trajectories diverged (100 %), in 2 of 2 chains"
 
+# ---- long names ----
+# A name is used whole or refused, never cut.
+here=$(pwd -P)
+part=$(printf 'd%.0s' {1..200})
+whole=$part/$part
+longest=$whole/$(head -c $((490 - ${#here} - ${#whole} - 2)) /dev/zero | tr '\0' e)
+run 0 run plain.yaml --method map --iterations 10 --out "$longest" --quiet
+if [[ ! -e $longest/summary.json ]]; then complain "--out is cut: $(find "$part")"; fi
+mistake "the name of the run directory has 491 characters from the root on; expected at most 490" \
+  run plain.yaml --method map --out "${longest}e"
+mistake "expected at most 490" run plain.yaml --method map --out "$part/$part/$part/$part"
+if [[ -e ${longest}e || -e $part/$part/$part ]]; then complain "a name that is too long leaves a folder"; fi
+sed "s/^name: .*/name: $part$part$part/" plain.yaml > long.yaml
+mistake "expected --out DIR" run long.yaml --method map
+
 # ---- time limits ----
 # One member is made however short the time is; a run without any result yet was interrupted, and can go on.
 run 0 run plain.yaml --samples 50 --iterations 2000 --time-limit 1e-3 --out limited
