@@ -82,8 +82,10 @@ static inline const double *hand_numbers(const HandRun *run, const char *path, s
 
 static inline HandRun hand_open(const RunBench *bench, const char *name) {
   HandRun run = {.bench = bench, .name = name, .summary = run_json(bench, name)};
+  RpinnOverride in_double = {"precision", "double", "test", false};
+  RpinnProblemOptions options = {.num_overrides = 1, .overrides = &in_double};
   int group, chain, draw;
-  run.problem = bench_load(run_path(bench, name, "run.yaml"), NULL);
+  run.problem = bench_load(run_path(bench, name, "run.yaml"), &options);
   bench_build(&run.problem);
   check_true(nc_open(run_path(bench, name, "posterior.nc"), NC_NOWRITE, &run.root) == NC_NOERR,
              "no posterior.nc");

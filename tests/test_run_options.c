@@ -1,0 +1,392 @@
+/* Every setting does something that a user can see: a table with a row for each of them, two runs that differ in it
+ * alone, and what must differ in their files; then the settings that promise a number, against the number. */
+#include "hand_problem.h"
+
+#define MEMBERS    "method=ensemble samples=3 iterations=40 "
+#define LBFGS      "method=ensemble samples=3 optimizer=lbfgs iterations=500 "
+#define RANDOMISED "method=rpinn samples=6 optimizer=lbfgs iterations=3000 "
+#define CHAINS     "method=nuts chains=2 samples=12 warmup=24 max_depth=5 "
+#define PARTICLES  "method=svgd samples=4 iterations=12 learning_rate=0.02 "
+
+/* ---- a row for each setting ---- */
+
+static const struct {
+  const char *setting, *common, *first, *second;
+  bool moves_draws; /* they must differ */
+  const char *path; /* in summary.json, where the values below stand, or NULL */
+  const char *first_found, *second_found;
+} rows[] = {
+    {"method", "samples=3 iterations=40", "ensemble", "rpinn", true, "method", "ensemble", "rpinn"},
+    {"samples", MEMBERS, "2", "5", true, "samples", "2", "5"},
+    {"iterations", MEMBERS, "17", "23", true, "members/iterations", "17", "23"},
+    {"optimizer", MEMBERS, "adam", "lbfgs", true, "members/optimizer", "adam", "lbfgs"},
+    {"optimizer", MEMBERS, "lbfgs", "lm", true, NULL, NULL, NULL},
+    {"optimizer", PARTICLES, "adam", "adagrad", true, NULL, NULL, NULL},
+    {"learning_rate", PARTICLES, "1e-3", "1e-2", true, NULL, NULL, NULL},
+    {"decay_rate", PARTICLES "decay_steps=10", "0.9", "0.5", true, NULL, NULL, NULL},
+    {"decay_steps", PARTICLES "decay_rate=0.5", "10", "100", true, NULL, NULL, NULL},
+    {"gradient_tolerance", LBFGS, "1e-3", "1e-1", true, NULL, NULL, NULL},
+    {"progress_tolerance", LBFGS "progress_window=5", "1e-7", "0.3", true, NULL, NULL, NULL},
+    {"progress_window", LBFGS "progress_tolerance=0.01", "2", "40", true, NULL, NULL, NULL},
+    {"chains", CHAINS, "1", "3", true, "chains/count", "1", "3"},
+    {"warmup", CHAINS, "24", "40", true, "chains/warmup", "24", "40"},
+    {"metric", CHAINS, "unit", "diagonal", true, "chains/metric", "unit", "diagonal"},
+    {"metric", CHAINS, "diagonal", "dense", true, NULL, NULL, NULL},
+    {"target_acceptance", CHAINS, "0.8", "0.99", true, NULL, NULL, NULL},
+    {"first_step", CHAINS "warmup=0", "1e-2", "3e-2", true, "chains/per_chain/0/step_size", "0.01", "0.03"},
+    {"step_adaptation", CHAINS, "1", "0.3", true, NULL, NULL, NULL},
+    {"max_depth", CHAINS, "1", "2", true, "chains/max_depth", "1", "2"},
+    {"thin", CHAINS, "1", "2", true, NULL, NULL, NULL},
+    {"keep_warmup", CHAINS, "no", "yes", false, "warmup group", "absent", "present"},
+    {"repulsion", PARTICLES, "divided", "undivided", true, "particles/repulsion", "divided", "undivided"},
+    {"seed", MEMBERS "data_seed=3", "3", "4", true, "seed", "3", "4"},
+    {"seed", CHAINS "data_seed=3", "3", "4", true, NULL, NULL, NULL},
+    {"seed", PARTICLES "data_seed=3", "3", "4", true, NULL, NULL, NULL},
+    {"data_seed", MEMBERS, "3", "4", true, NULL, NULL, NULL},
+    {"likelihood", MEMBERS, "noise", "uniform", true, "sigmas/terms/law", "0.2", "0.1"},
+    {"prior_scale", MEMBERS, "1.5", "inf", true, "sigmas/prior", "1.5", "inf"},
+    {"start", MEMBERS, "glorot", "normal", true, "members/start", "glorot", "normal"},
+    {"backend", MEMBERS, "cpu", "plain", false, "backend", "cpu", "plain"},
+    {"precision", MEMBERS, "float", "double", true, "precision", "float", "double"},
+    {"correct", RANDOMISED, "none", "mh", false, "weights/correction", "none", "mh"},
+    {"threads", MEMBERS, "1", "2", false, "threads", "1", "2"},
+    {"retries", NULL, NULL, NULL, false, NULL, NULL, NULL},     /* test_run_failures.c */
+    {"time_limit", NULL, NULL, NULL, false, NULL, NULL, NULL}}; /* test_run_sessions.c */
+enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
+
+/* What a row looks at, as text. */
+static void find_value(const RunBench *bench, const char *name, const char *path, char text[64]) {
+  if (!strcmp(path, "warmup group")) {
+    HandRun run = hand_open(bench, name);
+    int group;
+    bool present = nc_inq_grp_full_ncid(run.root, "/warmup_posterior", &group) == NC_NOERR;
+    snprintf(text, 64, "%s", present ? "present" : "absent");
+    hand_close(&run);
+    return;
+  }
+  const RpinnJsonValue *value = json_at(run_json(bench, name), path);
+  if (value->kind == RPINN_JSON_TEXT)
+    snprintf(text, 64, "%s", value->text);
+  else
+    snprintf(text, 64, "%.15g", value->number);
+}
+
+static bool same_draws(const RunBench *bench, const char *first, const char *second) {
+  HandRun a = hand_open(bench, first), b = hand_open(bench, second);
+  size_t count = hand_total(&a) * a.num_weights;
+  bool same = hand_total(&a) == hand_total(&b) && !memcmp(a.weights, b.weights, count * sizeof *a.weights);
+  hand_close(&a);
+  hand_close(&b);
+  return same;
+}
+
+static void make_row(const RunBench *bench, size_t row, const char *name, const char *value) {
+  char text[256];
+  snprintf(text, sizeof text, "%s %s=%s", rows[row].common, rows[row].setting, value);
+  run_make(bench, name, hand_yaml, text);
+}
+
+static void every_setting_has_an_effect(void **state) {
+  RunBench *bench = *state;
+  bool has_row[RPINN_NUM_SETTINGS] = {false};
+  for (size_t row = 0; row < NUM_ROWS; row++) {
+    char first[32], second[32], found[64];
+    const char *path = rows[row].path;
+    RpinnSetting setting = rpinn_setting_find(rows[row].setting);
+    check_true(setting < RPINN_NUM_SETTINGS, "no setting '%s'", rows[row].setting);
+    has_row[setting] = true;
+    if (!rows[row].common) continue; /* a test of its own */
+    snprintf(first, sizeof first, "first_%zu", row);
+    snprintf(second, sizeof second, "second_%zu", row);
+    make_row(bench, row, first, rows[row].first);
+    make_row(bench, row, second, rows[row].second);
+    if (rows[row].moves_draws)
+      check_true(!same_draws(bench, first, second), "%s = %s and %s give the same draws", rows[row].setting,
+                 rows[row].first, rows[row].second);
+    if (!path) continue;
+    find_value(bench, first, path, found);
+    check_true(!strcmp(found, rows[row].first_found), "%s = %s: %s is %s", rows[row].setting, rows[row].first,
+               path, found);
+    find_value(bench, second, path, found);
+    check_true(!strcmp(found, rows[row].second_found), "%s = %s: %s is %s", rows[row].setting,
+               rows[row].second, path, found);
+  }
+  for (int k = 0; k < RPINN_NUM_SETTINGS; k++)
+    check_true(has_row[k], "setting '%s' has no row in this test",
+               rpinn_setting_definition((RpinnSetting)k)->name);
+}
+
+/* Backends and threads must not have an effect on the draws beyond rounding. */
+static void backends_agree(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "cpu", hand_yaml, MEMBERS "backend=cpu threads=1");
+  run_make(bench, "plain", hand_yaml, MEMBERS "backend=plain threads=3");
+  HandRun cpu = hand_open(bench, "cpu"), plain = hand_open(bench, "plain");
+  for (size_t i = 0; i < hand_total(&cpu) * cpu.num_weights; i++)
+    check_close(cpu.weights[i], plain.weights[i], 1e-9);
+  hand_close(&cpu);
+  hand_close(&plain);
+}
+
+/* Parameters are kept in the precision of the run. */
+static void precision_is_that_of_the_file(void **state) {
+  RunBench *bench = *state;
+  static const struct {
+    const char *name;
+    nc_type type;
+  } kinds[] = {{"float", NC_FLOAT}, {"double", NC_DOUBLE}};
+  for (size_t k = 0; k < 2; k++) {
+    char settings[128];
+    int group, id;
+    nc_type type;
+    snprintf(settings, sizeof settings, MEMBERS "precision=%s", kinds[k].name);
+    run_make(bench, kinds[k].name, hand_yaml, settings);
+    HandRun run = hand_open(bench, kinds[k].name);
+    assert_int_equal(nc_inq_grp_full_ncid(run.root, "/posterior", &group), NC_NOERR);
+    assert_int_equal(nc_inq_varid(group, "u_parameters", &id), NC_NOERR);
+    assert_int_equal(nc_inq_vartype(group, id, &type), NC_NOERR);
+    assert_int_equal(type, kinds[k].type);
+    hand_close(&run);
+  }
+}
+
+/* ---- members ---- */
+
+/* Where the members of a run that takes next to no step stand. */
+static HandRun begin_only(const RunBench *bench, const char *name, const char *start, const char *method) {
+  char settings[RUN_PATH];
+  snprintf(settings, sizeof settings, "method=%s samples=5 iterations=1 learning_rate=1e-12 start=%s", method,
+           start);
+  run_make(bench, name, hand_yaml, settings);
+  return hand_open(bench, name);
+}
+
+static double largest_weight(const HandRun *run, size_t draw) {
+  double largest = 0;
+  for (size_t j = 0; j < run->num_weights; j++)
+    largest = fmax(largest, fabs(run->weights[draw * run->num_weights + j]));
+  return largest;
+}
+
+static void check_start(HandRun *run, size_t draw, const double *expected) {
+  double theta[32];
+  hand_theta(run, draw, theta);
+  for (size_t j = 0; j < run->num_weights + 2; j++) check_close(theta[j], expected[j], 1e-9);
+}
+
+static void starts_are_what_they_say(void **state) {
+  RunBench *bench = *state;
+  double expected[32], offsets[64];
+  HandRun zero = begin_only(bench, "zero", "zero", "ensemble");
+  for (size_t i = 0; i < 5; i++) assert_true(largest_weight(&zero, i) < 1e-9);
+  hand_close(&zero);
+  HandRun mixed = begin_only(bench, "mixed", "zero_then_normal", "ensemble");
+  assert_true(largest_weight(&mixed, 0) < 1e-9);
+  for (size_t i = 1; i < 5; i++) {
+    assert_true(largest_weight(&mixed, i) > 0.5);
+    rpinn_posterior_start_normal(mixed.problem.posterior, i, expected);
+    check_start(&mixed, i, expected);
+  }
+  hand_close(&mixed);
+  HandRun glorot = begin_only(bench, "glorot", "glorot", "ensemble");
+  for (size_t i = 0; i < 5; i++) {
+    rpinn_posterior_start_glorot(glorot.problem.posterior, i, expected);
+    check_start(&glorot, i, expected);
+    check_same(glorot.k[i], 1.2, 1e-9, "start of k");
+    check_same(glorot.shift[i], 0.2, 1e-9, "start of shift");
+  }
+  hand_close(&glorot);
+  HandRun prior = begin_only(bench, "prior", "prior", "rpinn");
+  for (size_t i = 0; i < 5; i++) {
+    rpinn_posterior_draw_offsets(prior.problem.posterior, i, offsets);
+    rpinn_posterior_start_prior(prior.problem.posterior, offsets, expected);
+    check_start(&prior, i, expected);
+  }
+  hand_close(&prior);
+}
+
+/* At the MAP estimate, and where the members of an earlier run ended. */
+static void starts_from_other_runs(void **state) {
+  RunBench *bench = *state;
+  double expected[32];
+  run_make(bench, "map", hand_yaml, "method=map optimizer=lm iterations=300");
+  run_make(bench, "from_map", hand_yaml,
+           "method=nuts chains=2 samples=1 warmup=0 first_step=1e-12 start=map "
+           "optimizer=lm iterations=300 max_depth=1");
+  HandRun map = hand_open(bench, "map"), from_map = hand_open(bench, "from_map");
+  hand_theta(&map, 0, expected);
+  for (size_t i = 0; i < 2; i++) check_start(&from_map, i, expected);
+  hand_close(&map);
+  hand_close(&from_map);
+  run_make(bench, "earlier", hand_yaml, MEMBERS);
+  HandRun earlier = hand_open(bench, "earlier"),
+          later = begin_only(bench, "later", run_path(bench, "earlier", NULL), "ensemble");
+  for (size_t i = 0; i < 5; i++) { /* three members serve five in turn */
+    hand_theta(&earlier, i % 3, expected);
+    check_start(&later, i, expected);
+  }
+  hand_close(&earlier);
+  hand_close(&later);
+}
+
+/* How far Adam has moved each parameter: its steps are learning_rate * decay_rate^(t / decay_steps) while the gradient
+ * keeps its sign, and the first few do. */
+static double longest_way(const RunBench *bench, const char *name, const char *settings) {
+  double start[32], theta[32], longest = 0;
+  run_make(bench, name, hand_yaml, settings);
+  HandRun run = hand_open(bench, name);
+  rpinn_posterior_start_glorot(run.problem.posterior, 0, start);
+  hand_theta(&run, 0, theta);
+  for (size_t j = 0; j < run.num_weights + 2; j++) longest = fmax(longest, fabs(theta[j] - start[j]));
+  hand_close(&run);
+  return longest;
+}
+
+static void adam_takes_the_steps_that_are_asked_for(void **state) {
+  RunBench *bench = *state;
+  check_same(longest_way(bench, "one", "method=ensemble samples=1 iterations=1 learning_rate=3e-4"), 3e-4,
+             1e-3, "one step");
+  check_same(
+      longest_way(bench, "four", "method=ensemble samples=1 iterations=4 learning_rate=3e-4 decay_rate=1"),
+      4 * 3e-4, 0.02, "four equal steps");
+  check_same(longest_way(bench, "decaying",
+                         "method=ensemble samples=1 iterations=4 learning_rate=3e-4 decay_rate=0.25 "
+                         "decay_steps=2"),
+             3e-4 * (1 + 0.5 + 0.25 + 0.125), 0.02, "four steps, each half of the one before");
+}
+
+/* Below the tolerance the gradient has to be, and not far below it. */
+static void tolerances_end_members(void **state) {
+  RunBench *bench = *state;
+  const RpinnJsonValue *loose = run_make(bench, "loose", hand_yaml, LBFGS "gradient_tolerance=0.5"),
+                       *tight = run_make(bench, "tight", hand_yaml, LBFGS "gradient_tolerance=1e-4");
+  check_same(json_number(loose, "members/stops/gradient_small"), 3, 0, "stops/gradient_small");
+  check_same(json_number(tight, "members/stops/gradient_small"), 3, 0, "stops/gradient_small");
+  double norm = json_number(loose, "members/gradient_norm_median");
+  check_true(norm < 0.5 && norm > 1e-2, "gradient norm %g", norm);
+  assert_true(json_number(tight, "members/gradient_norm_median") < 1e-4);
+  assert_true(json_number(tight, "members/iterations") > 1.5 * json_number(loose, "members/iterations"));
+  /* A window of ten iterations in which the loss fell by less than a half: never at once, soon after. */
+  const RpinnJsonValue *slow =
+      run_make(bench, "slow", hand_yaml, LBFGS "progress_tolerance=0.5 progress_window=10");
+  check_same(json_number(slow, "members/stops/no_progress"), 3, 0, "stops/no_progress");
+  double iterations = json_number(slow, "members/iterations");
+  check_true(iterations >= 10 && iterations < 200, "%g iterations", iterations);
+  /* Adam never stops by itself unless it is told to. */
+  const RpinnJsonValue *adam =
+      run_make(bench, "adam", hand_yaml,
+               "method=ensemble samples=2 iterations=3000 learning_rate=0.05 gradient_tolerance=1");
+  check_same(json_number(adam, "members/stops/gradient_small"), 2, 0, "stops/gradient_small");
+}
+
+/* ---- chains ---- */
+
+/* Every third draw of the same chain. */
+static void thinned_chains_keep_every_third_draw(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "all", hand_yaml, "method=nuts chains=2 samples=24 warmup=20 max_depth=4");
+  run_make(bench, "third", hand_yaml, "method=nuts chains=2 samples=8 warmup=20 max_depth=4 thin=3");
+  HandRun all = hand_open(bench, "all"), third = hand_open(bench, "third");
+  assert_int_equal(third.num_draws, 8);
+  for (size_t c = 0; c < 2; c++)
+    for (size_t i = 0; i < 8; i++) {
+      check_same(third.k[c * 8 + i], all.k[c * 24 + 3 * i + 2], 0, "k of a thinned draw");
+      check_same(third.shift[c * 8 + i], all.shift[c * 24 + 3 * i + 2], 0, "shift of a thinned draw");
+    }
+  hand_close(&all);
+  hand_close(&third);
+}
+
+/* The step becomes shorter until the acceptance is what was asked for. */
+static void acceptance_is_what_is_asked_for(void **state) {
+  RunBench *bench = *state;
+  double acceptance[2], step[2];
+  static const char *const targets[] = {"0.6", "0.99"};
+  for (size_t k = 0; k < 2; k++) {
+    char settings[160];
+    snprintf(settings, sizeof settings,
+             "method=nuts chains=2 samples=80 warmup=200 max_depth=6 target_acceptance=%s", targets[k]);
+    const RpinnJsonValue *summary = run_make(bench, targets[k], hand_yaml, settings);
+    acceptance[k] = 0.5 * (json_number(summary, "chains/per_chain/0/acceptance") +
+                           json_number(summary, "chains/per_chain/1/acceptance"));
+    step[k] = json_number(summary, "chains/per_chain/0/step_size");
+  }
+  check_true(acceptance[0] < 0.85 && acceptance[1] > 0.95, "acceptance %g and %g", acceptance[0],
+             acceptance[1]);
+  check_true(step[1] < 0.6 * step[0], "steps %g and %g", step[0], step[1]);
+}
+
+/* After its share of the warmup the step changes no more, but once for the metric that the last window ends with; the
+ * depth never exceeds its limit. */
+static void warmup_ends_when_it_is_told_to(void **state) {
+  RunBench *bench = *state;
+  enum { WARMUP = 40 };
+  run_make(bench, "run", hand_yaml,
+           "method=nuts chains=1 samples=10 warmup=40 step_adaptation=0.5 max_depth=2 keep_warmup=yes");
+  HandRun run = hand_open(bench, "run");
+  const double *step = hand_numbers(&run, "warmup_sample_stats/step_size", WARMUP),
+               *depth = hand_numbers(&run, "sample_stats/tree_depth", 10),
+               *after = hand_numbers(&run, "sample_stats/step_size", 10);
+  size_t early = 0, late = 0;
+  double deepest = 0;
+  for (size_t i = 1; i < WARMUP; i++) {
+    early += i <= WARMUP / 2 && step[i] != step[i - 1];
+    late += i > WARMUP / 2 + 1 && step[i] != step[i - 1];
+  }
+  for (size_t i = 0; i < 10; i++) {
+    check_same(after[i], step[WARMUP - 1], 0, "step size of a draw");
+    deepest = fmax(deepest, depth[i]);
+  }
+  check_true(early > WARMUP / 4 && late <= 1, "the step changes %zu times, then %zu times", early, late);
+  check_same(deepest, 2, 0, "deepest tree");
+  hand_close(&run);
+}
+
+/* ---- weights ---- */
+
+/* The Metropolis step moves on with its acceptance, and repeats a member where it stays; without it every member is a
+ * draw once. */
+static void correction_repeats_members(void **state) {
+  RunBench *bench = *state;
+  enum { COUNT = 12 };
+  run_make(bench, "none", hand_yaml, RANDOMISED "samples=12");
+  run_make(bench, "mh", hand_yaml, RANDOMISED "samples=12 correct=mh");
+  HandRun none = hand_open(bench, "none"), corrected = hand_open(bench, "mh");
+  const double *before = hand_numbers(&none, "sample_stats/member", COUNT),
+               *after = hand_numbers(&corrected, "sample_stats/member", COUNT);
+  size_t distinct = 1;
+  for (size_t i = 0; i < COUNT; i++) {
+    check_same(before[i], (double)i, 0, "member without correction");
+    assert_true(after[i] <= (double)i && (i == 0 || after[i] >= after[i - 1]));
+    if (i) distinct += after[i] != after[i - 1];
+    check_same(corrected.k[i], none.k[(size_t)after[i]], 0, "k of a repeated member");
+  }
+  check_true(distinct < COUNT, "the correction moved at every step");
+  check_same(json_number(corrected.summary, "weights/acceptance"), (double)(distinct - 1) / (COUNT - 1),
+             1e-12, "acceptance");
+  assert_true(isnan(json_number(none.summary, "weights/acceptance")));
+  assert_true(json_flag(corrected.summary, "weights/correction_asked"));
+  assert_true(!json_flag(none.summary, "weights/correction_asked"));
+  assert_true(json_flag(none.summary, "weights/apply") && json_flag(corrected.summary, "weights/apply"));
+  /* The moments of the run are those of the corrected draws. */
+  check_same(json_number(corrected.summary, "unknowns/k/mean"), hand_mean(COUNT, corrected.k), 1e-12, "mean");
+  double effective = json_number(none.summary, "weights/effective_size");
+  check_true(effective > 1 && effective < COUNT, "effective size %g", effective);
+  hand_close(&none);
+  hand_close(&corrected);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {test_in_folder(every_setting_has_an_effect),
+                                     test_in_folder(backends_agree),
+                                     test_in_folder(precision_is_that_of_the_file),
+                                     test_in_folder(starts_are_what_they_say),
+                                     test_in_folder(starts_from_other_runs),
+                                     test_in_folder(adam_takes_the_steps_that_are_asked_for),
+                                     test_in_folder(tolerances_end_members),
+                                     test_in_folder(thinned_chains_keep_every_third_draw),
+                                     test_in_folder(acceptance_is_what_is_asked_for),
+                                     test_in_folder(warmup_ends_when_it_is_told_to),
+                                     test_in_folder(correction_repeats_members)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
