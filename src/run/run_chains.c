@@ -263,6 +263,7 @@ static RpinnStatus make_chains(Session *session) {
                                   .free_event = free_event,
                                   .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
+  session->progress.iterations = result.counted;
   run->interrupted = result.interrupted && session->progress.done < session->progress.total;
   run->out_of_time =
       result.out_of_time && !run->interrupted && session->progress.done < session->progress.total;

@@ -123,10 +123,10 @@ static RpinnStatus make_member(void *worker, RpinnContext *context, RpinnTaskPoo
   Worker *own = worker;
   const Resume *resume = find_resume(own->session, index);
   double begun = rpinn_task_pool_now(), saved = begun;
-  size_t counted = 0;
   RpinnMemberOutcome outcome;
   RPINN_TRY(rpinn_member_begin(context, own->member, index, resume ? resume->state : NULL,
                                resume ? resume->state_size : 0));
+  size_t counted = rpinn_member_num_iterations(own->member);
   do {
     RPINN_TRY(rpinn_member_advance(context, own->member, SLICE, &outcome));
     if (outcome.iterations > counted) rpinn_task_pool_count(pool, outcome.iterations - counted);
@@ -257,6 +257,7 @@ static RpinnStatus make_members(Session *session) {
                                   .free_event = free_event,
                                   .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
+  session->progress.iterations = result.counted;
   run->interrupted = result.interrupted && session->progress.done < run->num_samples;
   run->out_of_time = result.out_of_time && !run->interrupted;
   rpinn_run_progress_report(&session->progress, true);

@@ -192,6 +192,7 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
       started ? drain(&pool, result) : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
   for (size_t i = 0; i < started; i++) pthread_join(workers[i].thread, NULL);
   result->out_of_time = atomic_load(&pool.out_of_time);
+  result->counted = atomic_load(&pool.counted);
   if (status == RPINN_OK && pool.error.status != RPINN_OK) {
     context->error = pool.error;
     status = pool.error.status;

@@ -34,6 +34,7 @@ typedef struct RpinnTaskPoolOptions {
 typedef struct RpinnTaskPoolResult {
   bool interrupted; /* tick asked for it */
   bool out_of_time; /* the time limit left work undone */
+  uint64_t counted; /* all that rpinn_task_pool_count has summed up */
 } RpinnTaskPoolResult;
 
 RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,

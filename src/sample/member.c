@@ -75,6 +75,10 @@ RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint6
                                  state_size - sizeof member->attempt);
 }
 
+size_t rpinn_member_num_iterations(const RpinnMember *member) {
+  return rpinn_optimizer_optimum(member->optimizer).num_iterations;
+}
+
 static RpinnStatus describe(RpinnMember *member, const RpinnOptimum *optimum, RpinnMemberOutcome *outcome) {
   const RpinnMemberTarget *target = member->target;
   *outcome = (RpinnMemberOutcome){.finished = true,

@@ -50,6 +50,8 @@ void rpinn_member_destroy(RpinnMember *member);
 /* Begin a member anew, or from a saved state (NULL: anew). */
 RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint64_t index, const void *state,
                                size_t state_size);
+/* Iterations that its attempt has made, those before the state was saved included. */
+size_t rpinn_member_num_iterations(const RpinnMember *member);
 /* At most num_iterations further ones. The outcome's pointers are valid until the next call. */
 RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, size_t num_iterations,
                                  RpinnMemberOutcome *outcome);
