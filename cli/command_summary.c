@@ -3,14 +3,19 @@
 
 #include "command.h"
 
+static void print_heading(const char *folder, bool is_first) {
+  char name[4096];
+  snprintf(name, sizeof name, "%s", folder);
+  printf("%s== %s\n", is_first ? "" : "\n", rpinn_make_printable(name));
+}
+
 static int run_summary(const Options *options) {
   RpinnContext *context = make_context();
   int code = EXIT_DONE;
   if (!context) return EXIT_MACHINE;
   for (size_t i = 0; i < options->num_arguments && code == EXIT_DONE; i++) {
     char *text = rpinn_run_summary(context, options->arguments[i], options->json);
-    if (text && !options->json && options->num_arguments > 1)
-      printf("%s== %s\n", i ? "\n" : "", options->arguments[i]);
+    if (text && !options->json && options->num_arguments > 1) print_heading(options->arguments[i], i == 0);
     code = text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);
   }
   rpinn_context_destroy(context);

@@ -333,12 +333,12 @@ void command_print_help(const Command *command) {
 /* ---- messages ---- */
 
 int report_usage(const char *format, ...) {
+  char message[2560];
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "rpinn: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, "\n");
+  vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
+  fprintf(stderr, "rpinn: %s\n", rpinn_make_printable(message));
   return EXIT_USAGE;
 }
 
@@ -368,7 +368,7 @@ int print_and_free(char *text) {
     fprintf(stderr, "rpinn: out of memory\n");
     return EXIT_MACHINE;
   }
-  fputs(text, stdout); /* main looks after failures */
+  fputs(rpinn_make_printable(text), stdout); /* main looks after failures */
   free(text);
   return EXIT_DONE;
 }

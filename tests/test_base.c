@@ -124,6 +124,24 @@ static void typos_find_their_name(void **state) {
   assert_null(rpinn_nearest_name("x", names, 5));
 }
 
+static void printable_texts(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+      {"plain\ttext\n", "plain\ttext\n"},
+      {"\x1b[31m red \x7f\a\r", " [31m red    "},
+      {"a\xc2\x9b\x62", "a  b"}, /* U+009B begins sequences as well */
+      {"a\x9b\x62", "a b"},      /* and so does the byte */
+      {"\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80",
+       "\xc3\xa9 \xe2\x80\xa6 \xf0\x9f\x98\x80"}, /* within characters not */
+      {"\xe2\x80", "\xe2 "},                      /* a character that is cut off */
+      {"", ""}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "%s", pairs[i][0]);
+    assert_string_equal(rpinn_make_printable(text), pairs[i][1]);
+  }
+}
+
 static void errors_say_where(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
@@ -148,6 +166,7 @@ int main(void) {
       cmocka_unit_test(permutations_are_fair),
       cmocka_unit_test(numbers_read_back),
       cmocka_unit_test(typos_find_their_name),
+      cmocka_unit_test(printable_texts),
       cmocka_unit_test(errors_say_where),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

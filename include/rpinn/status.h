@@ -70,6 +70,10 @@ RPINN_API void rpinn_context_set_interrupted(RpinnContext *context, bool (*inter
 /* "file:line:column: message" with the parts that are known. Writes at most size bytes with the final NUL. */
 RPINN_API void rpinn_error_format(const RpinnError *error, char *text, size_t size);
 
+/* Put spaces in place of what a terminal would act upon: all control characters but newlines and tabs. For texts that
+ * quote files, before they are printed; messages and log lines are printable already. Returns text. */
+RPINN_API char *rpinn_make_printable(char *text);
+
 /* The name nearest to `typo` among `count` names (edits of one letter and swaps of two neighbours count one),
  * or else the only one that it abbreviates; NULL when none is near. */
 RPINN_API const char *rpinn_nearest_name(const char *typo, const char *const *names, size_t count);

@@ -59,10 +59,11 @@ bool rpinn_is_interrupted(const RpinnContext *context) {
   return context->interrupted && context->interrupted(context->interrupted_user);
 }
 
-/* Messages may quote what the user wrote: control bytes and stray line ends must not reach a terminal. */
+/* Messages may quote what the user wrote: control characters and stray line ends must not reach a terminal. */
 static void make_printable(char *text) {
+  rpinn_make_printable(text);
   for (; *text; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = ' ';
+    if (*text == '\n' || *text == '\t') *text = ' ';
 }
 
 static RpinnStatus record(RpinnContext *context, RpinnStatus status, RpinnPlace place, const char *format,
@@ -117,6 +118,7 @@ void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, .
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
+  make_printable(line);
   context->log(context->log_user, level, line);
 }
 

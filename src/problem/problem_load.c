@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "embedded_text.h"
+#include "printable.h"
 #include "problem_sections.h"
 #include "whole_file.h"
 
@@ -64,6 +65,22 @@ static void collect_names(RpinnProblem *problem, const char **coordinates, const
       (RpinnExpressionNames){.coordinates = coordinates, .fields = fields, .parameters = unknowns};
 }
 
+/* Run directories are called after the problem. */
+static RpinnStatus read_name(RpinnReader *reader, const RpinnYaml *node) {
+  enum { MOST_BYTES = 200 };
+  RPINN_TRY(rpinn_reader_text(reader, node, "name", &reader->problem->name));
+  const char *name = reader->problem->name;
+  if (strchr(name, '/') || rpinn_has_control(name))
+    return rpinn_fail_at(reader->context, node->place,
+                         "name is '%.200s'; expected no '/' and no control characters: folders are called "
+                         "after it",
+                         name);
+  if (strlen(name) <= MOST_BYTES) return RPINN_OK;
+  return rpinn_fail_at(reader->context, node->place,
+                       "name has %zu bytes; expected at most %d: folders are called after it", strlen(name),
+                       MOST_BYTES);
+}
+
 static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
                                 const RpinnProblemOptions *options) {
   RpinnProblem *problem = reader->problem;
@@ -74,7 +91,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "coordinates", &coordinates));
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "fields", &fields));
   RPINN_TRY(rpinn_reader_required(reader, root, "the problem file", "terms", &terms));
-  RPINN_TRY(rpinn_reader_text(reader, name, "name", &problem->name));
+  RPINN_TRY(read_name(reader, name));
   RPINN_TRY(rpinn_section_constants(reader, rpinn_yaml_get(root, "constants")));
   RPINN_TRY(rpinn_section_settings(reader, rpinn_yaml_get(root, "settings")));
   RPINN_TRY(rpinn_section_presets(reader, rpinn_yaml_get(root, "presets")));

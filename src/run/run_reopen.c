@@ -7,15 +7,49 @@
 #include "finished_run.h"
 #include "run_state.h"
 
-/* *num_draws: of which summary.json speaks. */
+/* Does run.yaml, as it stands, belong to the store? */
+static RpinnStatus check_posterior(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnPosterior *posterior) {
+  RpinnText identity = {0};
+  RpinnStatus status = rpinn_run_identity(context, posterior, &identity);
+  if (status == RPINN_OK) status = rpinn_member_store_check_identity(context, store, identity.bytes);
+  rpinn_text_free(&identity);
+  return status;
+}
+
+/* The same where the run was opened with other settings than those of run.yaml. */
+static RpinnStatus check_file(RpinnContext *context, RpinnMemberStore *store, const char *path) {
+  RpinnProblem *problem = NULL;
+  RpinnPosterior *posterior = NULL;
+  RpinnStatus status = rpinn_problem_load(context, path, NULL, &problem);
+  if (status == RPINN_OK) status = rpinn_posterior_create(context, problem, true, &posterior);
+  if (status == RPINN_OK) status = check_posterior(context, store, posterior);
+  rpinn_posterior_destroy(posterior);
+  rpinn_problem_destroy(problem);
+  return status;
+}
+
+/* The summary speaks of as many draws as the store holds, unless somebody went on with the run and did not finish. */
+static RpinnStatus check_count(RpinnContext *context, const RpinnRun *run, double summarised) {
+  uint64_t count;
+  RPINN_TRY(rpinn_draw_store_count(context, run->store, &run->plan, &count));
+  if ((double)count == summarised) return RPINN_OK;
+  return rpinn_fail_at(
+      context, (RpinnPlace){.file = run->folder.path},
+      "checkpoint.db holds %llu draws, summary.json speaks of %.0f: this run was resumed and is "
+      "not finished; rpinn run %.500s/run.yaml --out %.500s --resume goes on with it",
+      (unsigned long long)count, summarised, run->folder.path, run->folder.path);
+}
+
 static RpinnStatus open_finished(RpinnContext *context, const char *folder,
-                                 const RpinnProblemOptions *options, RpinnRun *run, double *num_draws) {
+                                 const RpinnProblemOptions *options, RpinnRun *run) {
   RpinnFinishedRun finished;
   char path[RPINN_PATH_SIZE];
   RpinnStatus status = rpinn_finished_run_open(context, folder, &finished);
+  double num_draws = (double)NAN; /* of which summary.json speaks */
   double threads = status == RPINN_OK ? rpinn_summary_number(finished.summary, "threads") : 0;
   if (status == RPINN_OK) {
-    *num_draws = rpinn_summary_number(finished.summary, "samples");
+    num_draws = rpinn_summary_number(finished.summary, "samples");
     const RpinnJsonValue *out_of_time = rpinn_json_find(finished.summary, "out_of_time");
     run->out_of_time = out_of_time && out_of_time->kind == RPINN_JSON_BOOLEAN && out_of_time->boolean;
     run->json = finished.text; /* the run's own from here on */
@@ -35,30 +69,15 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
   if (access(path, F_OK) != 0)
     return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &run->store));
-  return rpinn_draw_store_shorten_plan(context, run->store, &run->plan);
-}
-
-static RpinnStatus check_identity(RpinnContext *context, RpinnRun *run) {
-  RpinnText identity = {0};
-  RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
-  if (status == RPINN_OK) status = rpinn_member_store_check_identity(context, run->store, identity.bytes);
-  rpinn_text_free(&identity);
-  return status;
-}
-
-/* The summary speaks of as many draws as the store holds, unless somebody went on with the run and did not finish. */
-static RpinnStatus check_count(RpinnContext *context, const RpinnRun *run, double summarised) {
-  if ((double)run->results.num_draws == summarised) return RPINN_OK;
-  return rpinn_fail_at(
-      context, (RpinnPlace){.file = run->folder.path},
-      "checkpoint.db holds %llu draws, summary.json speaks of %.0f: this run was resumed and is "
-      "not finished; rpinn run %.500s/run.yaml --out %.500s --resume goes on with it",
-      (unsigned long long)run->results.num_draws, summarised, run->folder.path, run->folder.path);
+  snprintf(path, sizeof path, "%s/run.yaml", folder);
+  RPINN_TRY(options ? check_file(context, run->store, path)
+                    : check_posterior(context, run->store, run->posteriors[0]));
+  RPINN_TRY(rpinn_draw_store_shorten_plan(context, run->store, &run->plan));
+  return check_count(context, run, num_draws);
 }
 
 static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
   char *seconds = NULL;
-  RPINN_TRY(check_identity(context, run));
   RPINN_TRY(rpinn_member_store_get_text(context, run->store, "wall_seconds", &seconds));
   run->seconds = seconds ? strtod(seconds, NULL) : 0;
   free(seconds);
@@ -72,13 +91,11 @@ static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
 /* Failures say which run they are about. */
 static RpinnStatus create(RpinnContext *context, const char *folder, const RpinnProblemOptions *options,
                           bool with_results, RpinnRun **run) {
-  double num_draws = (double)NAN;
   *run = calloc(1, sizeof **run);
   if (!*run) return rpinn_fail_memory(context);
-  RpinnStatus status = open_finished(context, folder, options, *run, &num_draws);
+  RpinnStatus status = open_finished(context, folder, options, *run);
   if (status == RPINN_OK && with_results) {
     status = fill(context, *run);
-    if (status == RPINN_OK) status = check_count(context, *run, num_draws);
     rpinn_member_store_close((*run)->store);
     (*run)->store = NULL;
   }

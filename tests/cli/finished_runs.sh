@@ -79,6 +79,37 @@ run 0 predict b --points points.csv --out /dev/null
 run 1 predict b --points points.csv --out nowhere/f.csv
 has "$err" "nowhere/f.csv: cannot write this file: No such file"
 
+# A run.yaml that is not that of the draws, edited or another's
+cp -r b edited
+sed -i 's/activation: tanh/activation: sine/' edited/run.yaml
+mistake "edited: the run in this directory was made with other settings: was   u: {network" predict edited --points points.csv
+has "$err" "activation: tanh"
+has "$err" "activation: sine"
+mistake "edited: the run in this directory was made with other settings" report edited
+mistake "edited: the run in this directory was made with other settings" diagnose edited --shape
+cp b/run.yaml edited
+sed -i 's/samples: 4/samples: 2/' edited/run.yaml
+mistake "edited: checkpoint.db holds 2 draws, summary.json speaks of 4" predict edited --points points.csv
+cp b/run.yaml edited
+run 0 predict edited --points points.csv
+
+# What files say reaches the terminal without its control characters.
+escape=$'\033'
+cp -r b "hostile${escape}[31m"
+sed -i 's/"problem": "poisson-linear"/"problem": "evil\\u001b[31m\\u009b31m"/' hostile*/summary.json
+printf 'lp__,a\033[31mb\n1,2\n3,4\n5,6\n7,8\n' > chain.csv
+run 0 summary b hostile*
+has "$out" "== hostile [31m"
+has "$out" "evil [31m  31m"
+said=$out
+run 0 compare b hostile* && said+=$out
+run 3 diagnose chain.csv --all && said+=$out
+has "$out" "a [31mb"
+mistake "hostile [31mx: there is no run here" summary "hostile${escape}[31mx" && said+=$err
+mistake "unknown option '-- [31m'" summary "--${escape}[31m" && said+=$err
+if [[ $said == *"$escape"* ]]; then complain "an escape sequence reached the output"; fi
+rm -r hostile*
+
 # Runs that are none
 for command in summary compare; do
   mistake "needs RUN" $command
