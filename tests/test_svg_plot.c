@@ -67,8 +67,8 @@ static void bands_go_there_above_and_back_below(void **state) {
   (void)state;
   RpinnText page = {0};
   RpinnPlot plot = linear_plot(&page);
-  rpinn_plot_band(&plot, 5, (double[]){0, 5, 6, 7.5, 10}, (double[]){-1, 0, (double)NAN, 1, 2},
-                  (double[]){0, 1, 1, 2, 3}, "#abcdef", 0.25);
+  rpinn_plot_band(&plot, 6, (double[]){0, 5, 6, 7.5, 10, (double)NAN},
+                  (double[]){-1, 0, (double)NAN, 1, 2, 2}, (double[]){0, 1, 1, 2, 3, 3}, "#abcdef", 0.25);
   expect(&page, "<path d=\"M0 0M0.00 150.00L200.00 100.00L200.00 150.00L0.00 200.00Z"
                 "M300.00 50.00L400.00 0.00L400.00 50.00L300.00 100.00Z"
                 "\" fill=\"#abcdef\" fill-opacity=\"0.25\"/>\n");
@@ -217,6 +217,11 @@ static const AxisCase axes[] = {
     {{.low = 0, .high = 10}, "0 2 4 6 8 10", NULL, 0, {0, 0.2, 0.4, 0.6, 0.8, 1}},
     {{.low = -1, .high = 1.5}, "-1.0 -0.5 0.0 0.5 1.0 1.5", NULL, 0, {0, 0.2, 0.4, 0.6, 0.8, 1}},
     {{.low = 0, .high = 0.5}, "0.0 0.1 0.2 0.3 0.4 0.5", NULL, 0, {0, 0.2, 0.4, 0.6, 0.8, 1}},
+    {{.low = -1, .high = 1},
+     "-1.0 -0.8 -0.6 -0.4 -0.2 0.0 0.2 0.4 0.6 0.8 1.0",
+     NULL,
+     0,
+     {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}},
     {{.low = 0.9, .high = 1.4}, "0.9 1.0 1.1 1.2 1.3 1.4", NULL, 0, {0, 0.2, 0.4, 0.6, 0.8, 1}},
     {{.low = 0.01, .high = 0.06}, "0.01 0.02 0.03 0.04 0.05 0.06", NULL, 0, {0, 0.2, 0.4, 0.6, 0.8, 1}},
     {{.low = 0, .high = 9999}, "0 2000 4000 6000 8000", NULL, 0, {0, 0.20002, 0.40004, 0.60006, 0.80008}},
@@ -375,6 +380,9 @@ static void axes_reach_around_their_values(void **state) {
   RpinnAxis axis = rpinn_axis_empty("x", false), second = rpinn_axis_empty("y", false);
   rpinn_axis_include(&axis, 6, (double[]){3, nan, -1, inf, 4, -1e305});
   check_axis(axis, -1, 4);
+  rpinn_axis_include(&second, 2, (double[]){-9, -5});
+  check_axis(second, -9, -5);
+  second = rpinn_axis_empty("y", false);
   rpinn_axis_include(&second, 2, (double[]){-2, 3});
   rpinn_axis_join(&axis, &second);
   check_axis(axis, -2, 4);
