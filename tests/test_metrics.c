@@ -15,6 +15,20 @@ static void test_errors(void **state) {
   assert_true(isnan(rpinn_metric_mean_std(0, std)));
 }
 
+/* A prediction that is no number has no largest error, wherever it stands. */
+static void test_largest_error_of_no_number(void **state) {
+  (void)state;
+  const double reference[] = {1, 1, 1};
+  for (size_t place = 0; place < 3; place++) {
+    double mean[] = {1, 2, 3};
+    mean[place] = (double)NAN;
+    assert_true(isnan(rpinn_metric_largest_error(3, mean, reference)));
+    mean[place] = -(double)INFINITY;
+    assert_true(rpinn_metric_largest_error(3, mean, reference) == (double)INFINITY);
+  }
+  check_relative(rpinn_metric_largest_error(3, (double[]){1, -4, 3}, reference), 5, 1e-15);
+}
+
 static void test_lpp(void **state) {
   (void)state;
   const double mean[] = {1, 2}, reference[] = {0, 3}, std[] = {0.5, 2};
@@ -136,6 +150,7 @@ static void test_crps_of_an_even_sample(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_largest_error_of_no_number),
       cmocka_unit_test(test_lpp),
       cmocka_unit_test(test_lpp_of_a_true_prediction),
       cmocka_unit_test(test_coverage),

@@ -17,7 +17,7 @@ double rpinn_metric_largest_error(size_t count, const double *prediction, const 
   double largest = 0;
   for (size_t i = 0; i < count; i++) {
     double difference = fabs(prediction[i] - reference[i]);
-    if (!(difference <= largest)) largest = difference; /* keeps NaN */
+    if (isnan(difference) || difference > largest) largest = difference; /* nothing is above NaN */
   }
   return largest;
 }
