@@ -4,6 +4,16 @@
 
 #include "command.h"
 
+static void print_methods(bool json) {
+  printf(json ? ", \"methods\": [" : "\nmethods\n");
+  for (size_t i = 0; rpinn_method_name(i); i++)
+    if (json)
+      printf("%s\"%s\"", i ? ", " : "", rpinn_method_name(i));
+    else
+      printf("  %-20s %s\n", rpinn_method_name(i), rpinn_method_description(i)->summary);
+  if (json) printf("]");
+}
+
 static void print_choices(const char *title, RpinnSetting setting, bool json) {
   const char *start = rpinn_setting_definition(setting)->choices;
   size_t count = 0;
@@ -43,7 +53,7 @@ static int run_list(const Options *options) {
   for (size_t i = 0; i < rpinn_shipped_count() && code == EXIT_DONE; i++)
     code = print_problem(context, i, options->json);
   if (options->json) printf("]");
-  print_choices("methods", RPINN_SETTING_METHOD, options->json);
+  print_methods(options->json);
   print_choices("backends", RPINN_SETTING_BACKEND, options->json);
   if (options->json) printf("}\n");
   rpinn_context_destroy(context);

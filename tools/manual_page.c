@@ -133,6 +133,25 @@ static void print_settings(void) {
   }
 }
 
+static void print_methods(void) {
+  printf(".SH METHODS\nWhat\n.B \\-\\-method\nchooses from.\n");
+  for (size_t i = 0; rpinn_method_name(i); i++) {
+    printf(".TP\n.B %s\n", rpinn_method_name(i));
+    print_line(rpinn_method_description(i)->summary);
+  }
+}
+
+/* Files that only some methods write. */
+static void print_method_files(void) {
+  for (size_t i = 0; rpinn_method_name(i); i++) {
+    const RpinnMethodDescription *method = rpinn_method_description(i);
+    if (!method->file) continue;
+    printf(".TP\n.I %s\n", method->file);
+    print_text(method->file_summary);
+    printf(" (%s)\n", method->title);
+  }
+}
+
 static void print_rest(void) {
   static const char *const files[][2] = {
       {"run.yaml", "the complete problem and all settings; runs again to the same draws"},
@@ -142,8 +161,6 @@ static void print_rest(void) {
        "mean, standard deviation and quantiles at every point of the problem's predict section"},
       {"summary.json", "scores, losses, times, versions"},
       {"fields.vti", "maps for ParaView, where the points fill a grid"},
-      {"diagnostics.csv", "convergence of every predicted number and parameter (NUTS)"},
-      {"svgd_trace.csv", "scores along the iterations (SVGD)"},
       {"report.html", "figures, tables and warnings on one page"}};
   static const struct {
     int code;
@@ -158,6 +175,7 @@ static void print_rest(void) {
     printf(".TP\n.I %s\n", files[i][0]);
     print_line(files[i][1]);
   }
+  print_method_files();
   printf(".SH ENVIRONMENT\n.TP\n.B RPINN_REFERENCE_DIR\n"
          "the folder with the published data sets, for\n.BR \"rpinn reproduce\" .\n"
          ".SH EXIT STATUS\n");
@@ -185,6 +203,7 @@ int main(void) {
   printf(".SH COMMANDS\n");
   for (size_t i = 0; command_at(i); i++)
     if (!print_command(command_at(i))) return 1;
+  print_methods();
   print_settings();
   print_rest();
   return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

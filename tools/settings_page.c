@@ -1,4 +1,4 @@
-/* Prints docs/settings.md from the settings table: `make docs` writes the page, a test compares it. */
+/* Prints docs/settings.md from the tables of settings and methods: `make docs` writes the page, a test compares it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +47,17 @@ int main(void) {
     printf(" | %s | ", definition->initial);
     print_escaped(definition->help);
     printf(" |\n");
+  }
+  printf("\n## Methods\n\nWhat `method` chooses from; [methods.md](methods.md) says when to take which.\n\n"
+         "| method | makes | file of its own |\n|---|---|---|\n");
+  for (size_t i = 0; rpinn_method_name(i); i++) {
+    const RpinnMethodDescription *method = rpinn_method_description(i);
+    printf("| `%s` | ", rpinn_method_name(i));
+    print_escaped(method->summary);
+    if (method->file)
+      printf(" | `%s`: %s |\n", method->file, method->file_summary);
+    else
+      printf(" | |\n");
   }
   return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

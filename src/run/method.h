@@ -88,8 +88,9 @@ typedef struct RpinnMethod {
   RpinnStatus (*make_draws)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
   RpinnStatus (*estimate)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
                           RpinnRunEstimate *estimate);
-  /* What a run would make, as a part of a sentence. */
+  /* What a run would make, as a part of a sentence; and in fewer words what the settings ask for. */
   void (*describe_run)(const RpinnRun *run, RpinnText *text);
+  void (*describe_settings)(const RpinnSettingsValues *settings, RpinnText *text);
 
   /* ---- results ---- */
   /* Results that the store has beside the draws; may be NULL. */

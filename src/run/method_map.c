@@ -18,6 +18,11 @@ static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
   return (RpinnDrawPlan){false, 1, 1};
 }
 
+static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
+  rpinn_text_append(text, "at most %s iterations of %s", settings->values[RPINN_SETTING_ITERATIONS].text,
+                    settings->values[RPINN_SETTING_OPTIMIZER].text);
+}
+
 const RpinnMethod rpinn_method_map = {
     .about = {.title = "MAP", .summary = "the most probable point: one minimiser of the energy"},
     .meaning = "The most probable point of the posterior: one minimiser of the loss.",
@@ -29,6 +34,7 @@ const RpinnMethod rpinn_method_map = {
     .make_draws = rpinn_run_make_members,
     .estimate = rpinn_members_estimate,
     .describe_run = rpinn_members_describe_run,
+    .describe_settings = describe_settings,
     .write_lines = rpinn_summary_member_lines,
     .legend = "member",
     .facts = rpinn_member_facts,

@@ -69,3 +69,8 @@ void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text) {
                     run->posteriors[0]->model.num_parameters, settings->values[RPINN_SETTING_ITERATIONS].text,
                     settings->values[RPINN_SETTING_OPTIMIZER].text);
 }
+
+void rpinn_members_describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
+  rpinn_text_append(text, "%s members of %s iterations", settings->values[RPINN_SETTING_SAMPLES].text,
+                    settings->values[RPINN_SETTING_ITERATIONS].text);
+}

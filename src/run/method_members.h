@@ -9,6 +9,7 @@ RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings);
 RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
                                    RpinnRunEstimate *estimate);
 void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text);
+void rpinn_members_describe_settings(const RpinnSettingsValues *settings, RpinnText *text);
 
 /* At the head of a page: how many, and how they were minimised. */
 extern const RpinnRunFact rpinn_member_facts[];

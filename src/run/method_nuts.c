@@ -61,6 +61,13 @@ static void describe_run(const RpinnRun *run, RpinnText *text) {
       draws == 1 ? "" : "s", settings->values[RPINN_SETTING_MAX_DEPTH].text);
 }
 
+static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
+  rpinn_text_append(
+      text, "%s chains of %s warmup iterations and %s draws, trajectories of at most 2^%s - 1 steps",
+      settings->values[RPINN_SETTING_CHAINS].text, settings->values[RPINN_SETTING_WARMUP].text,
+      settings->values[RPINN_SETTING_SAMPLES].text, settings->values[RPINN_SETTING_MAX_DEPTH].text);
+}
+
 /* ---- diagnostics.csv ---- */
 
 /* One line per scalar: what `rpinn diagnose` reads. */
@@ -110,6 +117,7 @@ const RpinnMethod rpinn_method_nuts = {
     .make_draws = rpinn_run_make_chains,
     .estimate = estimate,
     .describe_run = describe_run,
+    .describe_settings = describe_settings,
     .write_file = write_diagnostics,
     .write_lines = rpinn_summary_chain_lines,
     .legend = "draw",

@@ -27,6 +27,12 @@ static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMem
   return rpinn_run_try_particles(context, run, targets, &estimate->step_seconds);
 }
 
+static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
+  rpinn_text_append(
+      text, "%s particles of %s iterations, repulsion %s", settings->values[RPINN_SETTING_SAMPLES].text,
+      settings->values[RPINN_SETTING_ITERATIONS].text, settings->values[RPINN_SETTING_REPULSION].text);
+}
+
 /* ---- the way ---- */
 
 /* Columns of the trace: four of their own, and these scores of each quantity. */
@@ -110,6 +116,7 @@ const RpinnMethod rpinn_method_svgd = {
     .make_draws = rpinn_run_make_particles,
     .estimate = estimate,
     .describe_run = rpinn_members_describe_run,
+    .describe_settings = describe_settings,
     .load_results = rpinn_run_load_particle_trace,
     .write_json = write_json,
     .write_file = write_trace,

@@ -177,9 +177,9 @@ static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction
   return status;
 }
 
-static bool is_nuts(const RpinnReproducedRun *run) {
-  return run->method == RPINN_PAPER_NUTS;
+static bool has_chains(const RpinnReproducedRun *run) {
+  return rpinn_paper_method(run->method)->has_chains;
 }
 
 const RpinnReproduceKind rpinn_convergence_figure = {
-    .is_figure = true, .plan = plan, .shows = is_nuts, .take = take, .finish = finish};
+    .is_figure = true, .plan = plan, .shows = has_chains, .take = take, .finish = finish};

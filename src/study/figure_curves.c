@@ -189,7 +189,7 @@ static RpinnStatus draw_panel(RpinnContext *context, RpinnSheet *sheet, RpinnTex
   }
   RpinnPlot plot = {.page = page,
                     .sheet = sheet,
-                    .title = rpinn_paper_method_titles[curves->run->method],
+                    .title = rpinn_paper_method(curves->run->method)->about.title,
                     .frame = {340, 230, 58, 10, 20, 42},
                     .x = {.label = "x", .low = curves->x[0], .high = curves->x[curves->num_points - 1]},
                     .y = panel_axis(curves, common, label.bytes)};

@@ -250,20 +250,21 @@ static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction
   return status;
 }
 
-static bool is_rpinn(const RpinnReproducedRun *run) {
-  return run->method == RPINN_PAPER_RPINN;
+/* The paper has maps of its own method. */
+static bool is_randomized(const RpinnReproducedRun *run) {
+  return rpinn_paper_method(run->method)->has_offsets;
 }
 
 /* The reference is the same for every noise. */
-static bool is_first_rpinn(const RpinnReproducedRun *run) {
-  return is_rpinn(run) && !strcmp(run->paper_case->sigma, "1");
+static bool is_first_randomized(const RpinnReproducedRun *run) {
+  return is_randomized(run) && !strcmp(run->paper_case->sigma, "1");
 }
 
 const RpinnReproduceKind rpinn_darcy_maps = {
-    .is_figure = true, .plan = plan, .shows = is_rpinn, .take = take_maps, .finish = finish};
+    .is_figure = true, .plan = plan, .shows = is_randomized, .take = take_maps, .finish = finish};
 const RpinnReproduceKind rpinn_reference_maps = {.is_figure = true,
                                                  .needs_no_run = true,
                                                  .plan = plan,
-                                                 .shows = is_first_rpinn,
+                                                 .shows = is_first_randomized,
                                                  .take = take_reference,
                                                  .finish = finish};

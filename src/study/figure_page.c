@@ -7,7 +7,7 @@ static void append_runs(const RpinnReproduction *reproduction, RpinnText *text) 
     if (run->reason) continue;
     rpinn_text_append(text, "- %s%s%s, sigma = %s: %s, %s.%s%s.\n", run->paper_case->problem,
                       run->paper_case->num_points[0] ? ", N_f = " : "", run->paper_case->num_points,
-                      run->paper_case->sigma, rpinn_paper_method_titles[run->method], run->settings,
+                      run->paper_case->sigma, rpinn_paper_method(run->method)->about.title, run->settings,
                       run->departures[0] ? " Departs from the paper: " : " As in the paper", run->departures);
   }
 }

@@ -204,8 +204,8 @@ static RpinnStatus finish(RpinnContext *context, RpinnReproduction *reproduction
 
 /* As in the paper: the non-linear problem with little noise. */
 static bool is_nonlinear_sharp(const RpinnReproducedRun *run) {
-  return run->method == RPINN_PAPER_NUTS && !strcmp(run->paper_case->problem, "poisson-nonlinear") &&
-         !strcmp(run->paper_case->sigma, "0.01");
+  return rpinn_paper_method(run->method)->has_chains &&
+         !strcmp(run->paper_case->problem, "poisson-nonlinear") && !strcmp(run->paper_case->sigma, "0.01");
 }
 
 const RpinnReproduceKind rpinn_plane_figure = {

@@ -89,8 +89,8 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
     return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
                          "found '%.60s' beside %s; expected none: only tables take it", options->methods,
                          entry->name);
-  RPINN_TRY(
-      read_methods(context, reproduction, options->methods ? options->methods : "rpinn,ensemble,nuts,svgd"));
+  for (size_t m = 0; !options->methods && m < RPINN_NUM_PAPER_METHODS; m++) reproduction->methods[m] = true;
+  RPINN_TRY(read_methods(context, reproduction, options->methods));
   for (size_t k = 0; k < RPINN_MAX_ENTRY_TABLES && entry->tables[k]; k++)
     RPINN_TRY(rpinn_published_parse(context, reproduction->arena, entry->tables[k],
                                     rpinn_published_text(entry->tables[k]), &reproduction->published[k]));

@@ -2,8 +2,21 @@
 
 #include <string.h>
 
-const char *const rpinn_paper_methods[] = {"rpinn", "ensemble", "nuts", "svgd", "map"};
-const char *const rpinn_paper_method_titles[] = {"rPINN", "ensemble", "NUTS", "SVGD", "MAP"};
+const char *const rpinn_paper_methods[] = {
+#define RPINN_PAPER_METHOD_NAME(enumerator, name) #name,
+    RPINN_PAPER_METHOD_LIST(RPINN_PAPER_METHOD_NAME)
+#undef RPINN_PAPER_METHOD_NAME
+};
+
+const RpinnMethod *rpinn_paper_method(RpinnPaperMethod method) {
+  static const RpinnMethod *const methods[] = {
+#define RPINN_PAPER_METHOD_ROW(enumerator, name) &rpinn_method_##name,
+      RPINN_PAPER_METHOD_LIST(RPINN_PAPER_METHOD_ROW)
+#undef RPINN_PAPER_METHOD_ROW
+  };
+  return methods[method];
+}
+
 const char *const rpinn_paper_scales[] = {"quick", "medium", "paper"};
 
 /* rl2 of u in the non-linear problem with little noise, and with few members all but spread and coverage in two

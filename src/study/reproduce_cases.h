@@ -2,6 +2,7 @@
 #ifndef RPINN_STUDY_REPRODUCE_CASES_H
 #define RPINN_STUDY_REPRODUCE_CASES_H
 
+#include "method.h"
 #include "published.h"
 #include "rpinn/problem.h"
 
@@ -19,17 +20,23 @@ typedef struct RpinnPaperCase {
   double rhat; /* which the largest R-hat of the paper exceeds, in its own form; 0: not stated */
 } RpinnPaperCase;
 
+/* Methods in the order of the paper's tables, and behind them what is in no table: X(ENUMERATOR, name). */
+#define RPINN_PAPER_METHOD_LIST(X)                                                                           \
+  X(RPINN, rpinn)                                                                                            \
+  X(ENSEMBLE, ensemble)                                                                                      \
+  X(NUTS, nuts)                                                                                              \
+  X(SVGD, svgd)                                                                                              \
+  X(MAP, map)
+
 typedef enum RpinnPaperMethod {
-  RPINN_PAPER_RPINN,
-  RPINN_PAPER_ENSEMBLE,
-  RPINN_PAPER_NUTS,
-  RPINN_PAPER_SVGD,
-  RPINN_NUM_PAPER_METHODS,
-  RPINN_PAPER_MAP = RPINN_NUM_PAPER_METHODS /* in no table */
+#define RPINN_PAPER_METHOD_ENUM(enumerator, name) RPINN_PAPER_##enumerator,
+  RPINN_PAPER_METHOD_LIST(RPINN_PAPER_METHOD_ENUM)
+#undef RPINN_PAPER_METHOD_ENUM
+      RPINN_NUM_PAPER_METHODS = RPINN_PAPER_MAP
 } RpinnPaperMethod;
 
-extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS + 1];
-extern const char *const rpinn_paper_method_titles[RPINN_NUM_PAPER_METHODS + 1]; /* for people */
+extern const char *const rpinn_paper_methods[RPINN_NUM_PAPER_METHODS + 1]; /* names */
+const RpinnMethod *rpinn_paper_method(RpinnPaperMethod method);
 
 typedef enum RpinnPaperScale {
   RPINN_SCALE_QUICK,

@@ -16,7 +16,7 @@ static const char *find_obstacle(const RpinnReproduction *reproduction, const Rp
   if (reproduction->scale == RPINN_SCALE_QUICK || !reproduction->has_data) return "not judged";
   if (row->rerun->iterations != run->iterations && !isnan(row->rerun->iterations))
     return "not judged: other iterations than the re-run's";
-  if (run->method == RPINN_PAPER_SVGD && row->rerun->members != run->members)
+  if (rpinn_paper_method(run->method)->moves_together && row->rerun->members != run->members)
     return "not judged: other particles than the re-run's";
   return NULL;
 }

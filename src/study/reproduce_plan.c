@@ -50,14 +50,14 @@ static void plan_rows(RpinnReproduction *reproduction, size_t first_run) {
     for (size_t r = first_run; r < reproduction->num_runs; r++) {
       const RpinnReproducedRun *run = &reproduction->runs[r];
       const char *method = rpinn_paper_methods[run->method];
-      reproduction->rows[reproduction->num_rows++] = (RpinnReproducedRow){
-          .run = run,
-          .quantity = q,
-          .published = find_row(reproduction, run->paper_case, method, q, false),
-          .rerun = find_row(reproduction, run->paper_case, method, q, true),
-          .divided = run->method == RPINN_PAPER_SVGD
-                         ? find_row(reproduction, run->paper_case, "svgd_divided", q, true)
-                         : NULL};
+      char divided[64]; /* the re-run as the paper's formula has it, where its code differs */
+      snprintf(divided, sizeof divided, "%s_divided", method);
+      reproduction->rows[reproduction->num_rows++] =
+          (RpinnReproducedRow){.run = run,
+                               .quantity = q,
+                               .published = find_row(reproduction, run->paper_case, method, q, false),
+                               .rerun = find_row(reproduction, run->paper_case, method, q, true),
+                               .divided = find_row(reproduction, run->paper_case, divided, q, true)};
     }
 }
 
@@ -125,7 +125,7 @@ RpinnStatus rpinn_reproduction_plan(RpinnContext *context, RpinnReproduction *re
     if (!rpinn_reproduction_published(reproduction, paper)) continue;
     bool has_chains = find_row(reproduction, paper, "chain1", 0, false) != NULL;
     for (size_t m = 0; m < RPINN_NUM_PAPER_METHODS; m++)
-      if (has_chains ? m == RPINN_PAPER_NUTS
+      if (has_chains ? rpinn_paper_method((RpinnPaperMethod)m)->has_chains
                      : find_row(reproduction, paper, rpinn_paper_methods[m], 0, false) != NULL)
         RPINN_TRY(plan_run(context, reproduction, paper, (RpinnPaperMethod)m));
     if (!has_chains)

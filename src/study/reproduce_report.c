@@ -75,7 +75,7 @@ static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
   const double no_time = (double)NAN;
   RpinnText words = {0};
   Line ours = {.quantity = run->paper_case->quantities[row->quantity],
-               .method = rpinn_paper_method_titles[run->method],
+               .method = rpinn_paper_method(run->method)->about.title,
                .whose = "ours",
                .seconds = no_time,
                .words = run->reason};
@@ -118,7 +118,7 @@ static void append_runs(const RpinnReproduction *reproduction, const RpinnPaperC
   for (size_t r = 0; r < reproduction->num_runs; r++) {
     const RpinnReproducedRun *run = &reproduction->runs[r];
     if (run->paper_case != paper || run->reason) continue;
-    rpinn_text_append(text, "- %s: %s. ", rpinn_paper_method_titles[run->method], run->settings);
+    rpinn_text_append(text, "- %s: %s. ", rpinn_paper_method(run->method)->about.title, run->settings);
     if (run->departures[0])
       rpinn_text_append(text, "Departs from the paper: %s.\n", run->departures);
     else
@@ -137,6 +137,17 @@ static void append_columns(RpinnText *text) {
 
 /* ---- notes ---- */
 
+/* How the paper's figures of a method came about. */
+static const char *const method_notes[RPINN_NUM_PAPER_METHODS] = {
+    [RPINN_PAPER_NUTS] =
+        "the figures are those of all chains together, the time includes the warmup, and "
+        "standard errors are\n  those of as many draws as the smallest bulk effective size. The "
+        "re-run's row is one chain of 4.",
+    [RPINN_PAPER_SVGD] =
+        "ours are the figures at the end. The published spread is that of a transient: on the way "
+        "from the N(0,1)\n  start the spread falls through it, LPP has its peak about there, and with "
+        "more iterations it does not come\n  back. svgd_trace.csv in the run has the whole way."};
+
 static bool has_run_of(const RpinnReproduction *reproduction, RpinnPaperMethod method) {
   for (size_t r = 0; r < reproduction->num_runs; r++)
     if (reproduction->runs[r].method == method && !reproduction->runs[r].reason) return true;
@@ -152,17 +163,10 @@ static void append_table_notes(const RpinnReproduction *reproduction, RpinnText 
                     "cent.\n",
                     RPINN_BOOTSTRAP_RESAMPLES, is_darcy ? "five" : "two");
   if (is_darcy) rpinn_text_append(text, "- Of few members only mean std and coverage are judged.\n");
-  if (has_run_of(reproduction, RPINN_PAPER_NUTS))
-    rpinn_text_append(
-        text, "- NUTS: the figures are those of all chains together, the time includes the warmup, and "
-              "standard errors are\n  those of as many draws as the smallest bulk effective size. The "
-              "re-run's row is one chain of 4.\n");
-  if (has_run_of(reproduction, RPINN_PAPER_SVGD))
-    rpinn_text_append(
-        text,
-        "- SVGD: ours are the figures at the end. The published spread is that of a transient: on the way "
-        "from the N(0,1)\n  start the spread falls through it, LPP has its peak about there, and with "
-        "more iterations it does not come\n  back. svgd_trace.csv in the run has the whole way.\n");
+  for (size_t m = 0; m < RPINN_NUM_PAPER_METHODS; m++)
+    if (method_notes[m] && has_run_of(reproduction, (RpinnPaperMethod)m))
+      rpinn_text_append(text, "- %s: %s\n", rpinn_paper_method((RpinnPaperMethod)m)->about.title,
+                        method_notes[m]);
   if (!strcmp(reproduction->entry->name, "table1"))
     rpinn_text_append(text, "- The published rows of N_f = 32 were made with another noise draw than the "
                             "published data sets.\n");

@@ -45,7 +45,7 @@ static RpinnStatus gather_draws(RpinnMadeRun *run) {
 
 static void fill_run(RpinnMadeRun *run) {
   const RpinnJsonValue *summary = run->finished.summary, *chains = rpinn_json_find(summary, "chains");
-  bool has_chains = run->plan.has_chains;
+  bool has_chains = rpinn_paper_method(run->run->method)->has_chains;
   run->run->members = rpinn_summary_number(summary, "samples");
   run->run->seconds = rpinn_summary_number(summary, "wall_seconds");
   run->run->chains = rpinn_summary_number(chains, "count");

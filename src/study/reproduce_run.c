@@ -36,7 +36,7 @@ static RpinnStatus load_problem(const RpinnMadeRun *run, bool is_scaled, RpinnPr
     overrides[count].origin = origin;
     overrides[count++].setting_only = true;
   }
-  if (is_scaled && options->members && run->run->method != RPINN_PAPER_MAP)
+  if (is_scaled && options->members && !rpinn_paper_method(run->run->method)->has_one_draw)
     overrides[count++] = (RpinnOverride){"samples", options->members, "--members", true};
   overrides[count++] = (RpinnOverride){"method", rpinn_paper_methods[run->run->method], origin, true};
   overrides[count++] = (RpinnOverride){"sigma", paper->sigma, origin, false};
@@ -69,46 +69,29 @@ static RpinnStatus keep_words(RpinnMadeRun *run, RpinnText *words, const char **
 }
 
 static RpinnStatus describe_settings(RpinnMadeRun *run) {
-  const RpinnSettingsValues *settings = &run->problem->settings;
-  const char *samples = settings->values[RPINN_SETTING_SAMPLES].text,
-             *iterations = settings->values[RPINN_SETTING_ITERATIONS].text;
   RpinnText words = {0};
-  if (run->plan.has_chains)
-    rpinn_text_append(
-        &words, "%s chains of %s warmup iterations and %s draws, trajectories of at most 2^%s - 1 steps",
-        settings->values[RPINN_SETTING_CHAINS].text, settings->values[RPINN_SETTING_WARMUP].text, samples,
-        settings->values[RPINN_SETTING_MAX_DEPTH].text);
-  else if (run->run->method == RPINN_PAPER_SVGD)
-    rpinn_text_append(&words, "%s particles of %s iterations, repulsion %s", samples, iterations,
-                      settings->values[RPINN_SETTING_REPULSION].text);
-  else if (run->run->method == RPINN_PAPER_MAP)
-    rpinn_text_append(&words, "at most %s iterations of %s", iterations,
-                      settings->values[RPINN_SETTING_OPTIMIZER].text);
-  else
-    rpinn_text_append(&words, "%s members of %s iterations", samples, iterations);
+  rpinn_paper_method(run->run->method)->describe_settings(&run->problem->settings, &words);
   return keep_words(run, &words, &run->run->settings);
 }
 
 /* Each setting in which the run is not the paper's. */
 static RpinnStatus describe_departures(RpinnMadeRun *run) {
+  const RpinnMethod *method = rpinn_paper_method(run->run->method);
+  char samples[32];
+  snprintf(samples, sizeof samples, "%ss", method->unit);
   const struct {
     RpinnSetting setting;
     const char *words;
-  } settings[] = {{RPINN_SETTING_SAMPLES, run->plan.has_chains                   ? "draws"
-                                          : run->run->method == RPINN_PAPER_SVGD ? "particles"
-                                                                                 : "members"},
-                  {RPINN_SETTING_OPTIMIZER, "optimizer"},
-                  {RPINN_SETTING_ITERATIONS, "iterations"},
-                  {RPINN_SETTING_CHAINS, "chains"},
-                  {RPINN_SETTING_WARMUP, "warmup"},
-                  {RPINN_SETTING_MAX_DEPTH, "largest depth"}};
+  } settings[] = {{RPINN_SETTING_SAMPLES, samples},         {RPINN_SETTING_OPTIMIZER, "optimizer"},
+                  {RPINN_SETTING_ITERATIONS, "iterations"}, {RPINN_SETTING_CHAINS, "chains"},
+                  {RPINN_SETTING_WARMUP, "warmup"},         {RPINN_SETTING_MAX_DEPTH, "largest depth"}};
   RpinnProblem *paper = NULL;
   RpinnText words = {0};
   RpinnStatus status = load_problem(run, false, &paper);
   for (size_t k = 0; k < sizeof settings / sizeof settings[0] && status == RPINN_OK; k++) {
     const char *ours = run->problem->settings.values[settings[k].setting].text,
                *theirs = paper->settings.values[settings[k].setting].text;
-    bool is_idle = run->run->method == RPINN_PAPER_MAP && settings[k].setting == RPINN_SETTING_SAMPLES;
+    bool is_idle = method->has_one_draw && settings[k].setting == RPINN_SETTING_SAMPLES;
     if (strcmp(ours, theirs) != 0 && !is_idle)
       rpinn_text_append(&words, "%s%s %s (paper: %s)", words.length ? ", " : "", settings[k].words, ours,
                         theirs);

@@ -97,6 +97,8 @@ run 0 run "$work/run/run.yaml" --samples 3 --iterations 5 --out "$work/run" --re
 rm -r "$work/run" "$work/prior.yaml"
 
 # JSON
+run 0 list
+has "$out" "  nuts                 Hamiltonian Monte Carlo with the no-U-turn sampler: chains of draws"
 if python3 -c pass 2> /dev/null; then
   for problem in poisson-linear poisson-nonlinear; do
     run 0 check "$problem" --json
