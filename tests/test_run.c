@@ -371,7 +371,7 @@ static void members_of_other_lengths_are_refused(void **state) {
   RpinnContext *context = rpinn_context_create();
   RpinnMemberStore *store;
   const Setup setup = {"poisson-linear", 3, {{"method", "ensemble"}, {"samples", "2"}, {"iterations", "20"}}};
-  const RpinnStoredMember bare = {.index = 1, .failed = 1, .stop = "not_finite"};
+  const RpinnStoredMember bare = {.index = 1, .stop = "budget"};
   make_folder(folder);
   assert_int_equal(make_run(folder, "bare", &setup, false, &run), RPINN_OK);
   rpinn_run_destroy(run);
@@ -383,7 +383,7 @@ static void members_of_other_lengths_are_refused(void **state) {
   rpinn_member_store_close(store);
   assert_int_equal(rpinn_run_reopen(context, path, &run), RPINN_ERROR_INPUT);
   assert_non_null(strstr(rpinn_context_error(context)->message,
-                         "draw 1 has 0 parameters and 0 statistics, expected 0 and 10"));
+                         "draw 1 has 0 parameters and 0 statistics, expected 2701 and 10"));
   rpinn_context_destroy(context);
   remove_folder(folder);
 }
