@@ -106,8 +106,8 @@ static double minimize(Linear *linear, RpinnMinimizer minimizer) {
   require(linear->context, rpinn_minimize_create(linear->context, &options, &objective, &squares,
                                                  linear->offsets, &optimizer));
   rpinn_posterior_start_glorot(linear->posterior, 0, theta);
-  require(linear->context, rpinn_optimizer_start(optimizer, theta));
-  require(linear->context, rpinn_optimizer_advance(optimizer, SIZE_MAX));
+  require(linear->context, rpinn_optimizer_start(linear->context, optimizer, theta));
+  require(linear->context, rpinn_optimizer_advance(linear->context, optimizer, SIZE_MAX));
   RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
   for (size_t j = 0; j < linear->N; j++) worst = fmax(worst, fabs(optimum.theta[j] - linear->exact[j]));
   print_message("  %zu iterations, stop %s, off by %.1e\n", optimum.num_iterations,

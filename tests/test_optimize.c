@@ -200,8 +200,8 @@ static RpinnOptimizer *make_levenberg_marquardt(const RpinnLeastSquares *problem
 }
 
 static RpinnOptimum run(RpinnOptimizer *optimizer, const double *theta) {
-  assert_int_equal(rpinn_optimizer_start(optimizer, theta), RPINN_OK);
-  assert_int_equal(rpinn_optimizer_advance(optimizer, SIZE_MAX), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_start(context, optimizer, theta), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_advance(context, optimizer, SIZE_MAX), RPINN_OK);
   return rpinn_optimizer_optimum(optimizer);
 }
 
@@ -1092,9 +1092,9 @@ static void resumes_bit_for_bit(void **state) {
     rpinn_optimizer_destroy(whole);
     for (size_t piece = 1; piece <= 60; piece++) {
       RpinnOptimizer *optimizer = zoo_create(&zoo, animal);
-      assert_int_equal(rpinn_optimizer_start(optimizer, zoo_start()), RPINN_OK);
+      assert_int_equal(rpinn_optimizer_start(context, optimizer, zoo_start()), RPINN_OK);
       while (rpinn_optimizer_optimum(optimizer).stop == RPINN_STOP_RUNNING) {
-        assert_int_equal(rpinn_optimizer_advance(optimizer, piece), RPINN_OK);
+        assert_int_equal(rpinn_optimizer_advance(context, optimizer, piece), RPINN_OK);
         optimizer = reincarnate(&zoo, animal, optimizer);
       }
       check_same(optimizer, &expected, animal, piece);
@@ -1129,7 +1129,7 @@ static void interruptions_leave_no_mark(void **state) {
          optimum = rpinn_optimizer_optimum(optimizer)) {
       num_interruptions++;
       if (num_interruptions % 2) optimizer = reincarnate(&zoo, animal, optimizer);
-      assert_int_equal(rpinn_optimizer_advance(optimizer, SIZE_MAX), RPINN_OK);
+      assert_int_equal(rpinn_optimizer_advance(context, optimizer, SIZE_MAX), RPINN_OK);
     }
     assert_true(num_interruptions > 0);
     check_same(optimizer, &expected, animal, 0);
@@ -1148,13 +1148,13 @@ static void larger_budget_goes_on(void **state) {
   RpinnOptimizer *first = make_adam(&objective, &options);
   RpinnOptimum optimum = run(first, zoo_start());
   check_stop(&optimum, RPINN_STOP_BUDGET);
-  assert_int_equal(rpinn_optimizer_advance(first, SIZE_MAX), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_advance(context, first, SIZE_MAX), RPINN_OK);
   assert_int_equal(rpinn_optimizer_optimum(first).num_iterations, 130);
   Saved saved = save(first);
   options.stop.max_iterations = 400;
   RpinnOptimizer *second = make_adam(&objective, &options), *whole = make_adam(&objective, &options);
   assert_int_equal(rpinn_optimizer_restore(context, second, saved.bytes, saved.size), RPINN_OK);
-  assert_int_equal(rpinn_optimizer_advance(second, SIZE_MAX), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_advance(context, second, SIZE_MAX), RPINN_OK);
   optimum = run(whole, zoo_start());
   assert_int_equal(rpinn_optimizer_optimum(second).num_iterations, 400);
   assert_memory_equal(rpinn_optimizer_optimum(second).theta, optimum.theta, 4 * sizeof(double));
@@ -1176,8 +1176,8 @@ static void damaged_states_are_refused(void **state) {
   zoo_open(&zoo);
   for (int animal = 0; animal <= 3; animal++) {
     RpinnOptimizer *optimizer = zoo_create(&zoo, animal);
-    assert_int_equal(rpinn_optimizer_start(optimizer, zoo_start()), RPINN_OK);
-    assert_int_equal(rpinn_optimizer_advance(optimizer, 20), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_start(context, optimizer, zoo_start()), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_advance(context, optimizer, 20), RPINN_OK);
     Saved saved = save(optimizer);
     for (size_t i = 0; i < saved.size; i++) {
       unsigned char kept = saved.bytes[i];
@@ -1209,7 +1209,7 @@ static void counts_out_of_range_are_refused(void **state) {
   static Zoo zoo;
   zoo_open(&zoo);
   RpinnOptimizer *optimizer = zoo_create(&zoo, 2);
-  assert_int_equal(rpinn_optimizer_start(optimizer, zoo_start()), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_start(context, optimizer, zoo_start()), RPINN_OK);
   Saved saved = save(optimizer);
   size_t num_refused = 0;
   for (size_t at = 7 * sizeof(uint64_t); at + 2 * sizeof(uint64_t) <= saved.size; at += sizeof(uint64_t)) {
@@ -1220,10 +1220,10 @@ static void counts_out_of_range_are_refused(void **state) {
     memcpy(saved.bytes + saved.size - sizeof sum, &sum, sizeof sum);
     RpinnStatus status = rpinn_optimizer_restore(context, optimizer, saved.bytes, saved.size);
     if (status == RPINN_OK)
-      assert_int_equal(rpinn_optimizer_advance(optimizer, 3), RPINN_OK);
+      assert_int_equal(rpinn_optimizer_advance(context, optimizer, 3), RPINN_OK);
     else {
       num_refused++;
-      assert_int_equal(rpinn_optimizer_advance(optimizer, 3), RPINN_ERROR_INPUT);
+      assert_int_equal(rpinn_optimizer_advance(context, optimizer, 3), RPINN_ERROR_INPUT);
     }
     memcpy(saved.bytes + at, &kept, sizeof kept);
   }
@@ -1242,8 +1242,8 @@ static void no_allocation_while_advancing(void **state) {
     RpinnOptimizer *optimizer = zoo_create(&zoo, animal);
     size_t before = num_allocations;
     assert_true(before > 0);
-    assert_int_equal(rpinn_optimizer_start(optimizer, zoo_start()), RPINN_OK);
-    assert_int_equal(rpinn_optimizer_advance(optimizer, SIZE_MAX), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_start(context, optimizer, zoo_start()), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_advance(context, optimizer, SIZE_MAX), RPINN_OK);
     check_true(num_allocations == before, "%s: %zu allocations", animal_names[animal],
                num_allocations - before);
     rpinn_optimizer_destroy(optimizer);
@@ -1322,13 +1322,13 @@ static void failures_of_the_target_come_back(void **state) {
   RpinnOptimizer *optimizers[] = {make_adam(&objective, &adam_options),
                                   make_lbfgs(&objective, &lbfgs_options)};
   for (size_t i = 0; i < 2; i++) {
-    assert_int_equal(rpinn_optimizer_advance(optimizers[i], 1), RPINN_ERROR_INPUT); /* not started */
+    assert_int_equal(rpinn_optimizer_advance(context, optimizers[i], 1), RPINN_ERROR_INPUT); /* not started */
     calls_left = 0;
-    assert_int_equal(rpinn_optimizer_start(optimizers[i], &start), RPINN_ERROR_NUMERIC);
+    assert_int_equal(rpinn_optimizer_start(context, optimizers[i], &start), RPINN_ERROR_NUMERIC);
     calls_left = 5;
-    assert_int_equal(rpinn_optimizer_start(optimizers[i], &start), RPINN_OK);
-    assert_int_equal(rpinn_optimizer_advance(optimizers[i], 100), RPINN_ERROR_NUMERIC);
-    assert_int_equal(rpinn_optimizer_advance(optimizers[i], 1), RPINN_ERROR_INPUT);
+    assert_int_equal(rpinn_optimizer_start(context, optimizers[i], &start), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_advance(context, optimizers[i], 100), RPINN_ERROR_NUMERIC);
+    assert_int_equal(rpinn_optimizer_advance(context, optimizers[i], 1), RPINN_ERROR_INPUT);
     rpinn_optimizer_destroy(optimizers[i]);
   }
   rpinn_optimizer_destroy(NULL);

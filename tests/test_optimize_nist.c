@@ -323,12 +323,13 @@ static void the_gradients_are_right(void **state) {
 }
 
 /* Run to the end and check the digits; the optimiser goes. */
-static void run_and_check(RpinnOptimizer *optimizer, const Scaled *scaled, int start, double least_digits) {
+static void run_and_check(RpinnContext *context, RpinnOptimizer *optimizer, const Scaled *scaled, int start,
+                          double least_digits) {
   double theta[MOST_PARAMETERS];
   for (size_t j = 0; j < scaled->regression->num_parameters; j++)
     theta[j] = scaled->regression->starts[start][j] / scaled->units[j];
-  assert_int_equal(rpinn_optimizer_start(optimizer, theta), RPINN_OK);
-  assert_int_equal(rpinn_optimizer_advance(optimizer, SIZE_MAX), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_start(context, optimizer, theta), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_advance(context, optimizer, SIZE_MAX), RPINN_OK);
   RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
   check_fit(scaled, start + 1, &optimum, least_digits);
   rpinn_optimizer_destroy(optimizer);
@@ -350,7 +351,7 @@ static void levenberg_marquardt_fits_all(void **state) {
       options.initial_damping = regressions[k] == &boxbod && start == 0 ? 100 : 1e-3;
       assert_int_equal(rpinn_levenberg_marquardt_create(context, &problem, NULL, &options, &optimizer),
                        RPINN_OK);
-      run_and_check(optimizer, &scaled, start, 6);
+      run_and_check(context, optimizer, &scaled, start, 6);
     }
   rpinn_context_destroy(context);
 }
@@ -368,12 +369,12 @@ static void levenberg_marquardt_never_goes_up(void **state) {
     RpinnOptimizer *optimizer;
     assert_int_equal(rpinn_levenberg_marquardt_create(context, &problem, NULL, &options, &optimizer),
                      RPINN_OK);
-    assert_int_equal(rpinn_optimizer_start(optimizer, regressions[k]->starts[0]), RPINN_OK);
+    assert_int_equal(rpinn_optimizer_start(context, optimizer, regressions[k]->starts[0]), RPINN_OK);
     RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
     while (optimum.stop == RPINN_STOP_RUNNING) {
       double before[MOST_PARAMETERS], loss = optimum.loss;
       memcpy(before, optimum.theta, bytes);
-      assert_int_equal(rpinn_optimizer_advance(optimizer, 1), RPINN_OK);
+      assert_int_equal(rpinn_optimizer_advance(context, optimizer, 1), RPINN_OK);
       optimum = rpinn_optimizer_optimum(optimizer);
       bool moved = memcmp(before, optimum.theta, bytes) != 0;
       assert_true(moved ? optimum.loss < loss : optimum.loss == loss);
@@ -398,7 +399,7 @@ static void lbfgs_fits_all_but_one(void **state) {
       RpinnObjective objective = rpinn_energy_objective(energy);
       RpinnOptimizer *optimizer;
       assert_int_equal(rpinn_lbfgs_create(context, &objective, &options, &optimizer), RPINN_OK);
-      run_and_check(optimizer, &scaled, start, 6);
+      run_and_check(context, optimizer, &scaled, start, 6);
       rpinn_energy_objective_destroy(energy);
     }
   rpinn_context_destroy(context);
@@ -418,7 +419,7 @@ static void adam_fits_rat42(void **state) {
   options.rule.decay_steps = 4000;
   RpinnOptimizer *optimizer;
   assert_int_equal(rpinn_adam_create(context, &objective, &options, &optimizer), RPINN_OK);
-  run_and_check(optimizer, &scaled, 1, 6);
+  run_and_check(context, optimizer, &scaled, 1, 6);
   rpinn_energy_objective_destroy(energy);
   rpinn_context_destroy(context);
 }

@@ -103,11 +103,11 @@ static RpinnStatus create_optimizer(const Setup *setup, const Case *work, Method
 static RpinnStatus follow(RpinnOptimizer *optimizer, const Setup *setup, const Case *work, const char *label,
                           size_t step) {
   double start = computing_seconds(), elapsed, next = 0;
-  RpinnStatus status = rpinn_optimizer_start(optimizer, setup->theta);
+  RpinnStatus status = rpinn_optimizer_start(setup->context, optimizer, setup->theta);
   RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
   if (status == RPINN_OK) printf("%s,0,0,%.9g\n", label, optimum.loss);
   do {
-    if (status == RPINN_OK) status = rpinn_optimizer_advance(optimizer, step);
+    if (status == RPINN_OK) status = rpinn_optimizer_advance(setup->context, optimizer, step);
     if (status != RPINN_OK) return status;
     elapsed = computing_seconds() - start;
     optimum = rpinn_optimizer_optimum(optimizer);

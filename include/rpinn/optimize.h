@@ -3,8 +3,8 @@
  *   RpinnOptimizer *optimizer;
  *   RpinnLbfgsOptions options = rpinn_lbfgs_default_options();
  *   rpinn_lbfgs_create(context, &objective, &options, &optimizer);
- *   rpinn_optimizer_start(optimizer, theta);
- *   rpinn_optimizer_advance(optimizer, SIZE_MAX);
+ *   rpinn_optimizer_start(context, optimizer, theta);
+ *   rpinn_optimizer_advance(context, optimizer, SIZE_MAX);
  *   RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
  *
  * An optimiser is a state that advances by iterations. Between any two of them it can be saved to a flat
@@ -99,12 +99,14 @@ typedef struct RpinnOptimizer RpinnOptimizer;
 RPINN_API void rpinn_optimizer_destroy(RpinnOptimizer *optimizer);
 
 /* Begin at theta [num_parameters], which is copied; forgets everything before. Evaluates the target there. */
-RPINN_API RpinnStatus rpinn_optimizer_start(RpinnOptimizer *optimizer, const double *theta);
+RPINN_API RpinnStatus rpinn_optimizer_start(RpinnContext *context, RpinnOptimizer *optimizer,
+                                            const double *theta);
 /* At most num_iterations further ones (SIZE_MAX: until it stops); the optimum says why it came back. A
  * finished optimiser does nothing; one that was interrupted goes on, and so does one whose budget was spent
  * when it has been restored into an optimiser with a larger one. A failure is one of the target: start again
  * or restore. RPINN_ERROR_INPUT when it was neither started nor restored. */
-RPINN_API RpinnStatus rpinn_optimizer_advance(RpinnOptimizer *optimizer, size_t num_iterations);
+RPINN_API RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimizer *optimizer,
+                                              size_t num_iterations);
 RPINN_API RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer);
 
 /* Bytes of a saved state: the same for an optimiser at all times. */

@@ -11,7 +11,8 @@
  *
  * All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the
  * target. A value that is not finite is reported as such (the status stays RPINN_OK): it is for the method to
- * step back. */
+ * step back. Any other failure ends the method, whose context then names the function that failed; a required function
+ * that is NULL is RPINN_ERROR_INPUT where a method is created. */
 #ifndef RPINN_TARGET_H
 #define RPINN_TARGET_H
 
@@ -77,7 +78,7 @@ typedef struct RpinnLeastSquares {
 } RpinnLeastSquares;
 
 /* The products above for any least-squares target: its own function, or the dense Jacobian where it has none
- * (that form allocates M*N doubles for the call). */
+ * (that form allocates M*N doubles for the call). RPINN_ERROR_INPUT where it has neither. */
 RPINN_API RpinnStatus rpinn_least_squares_jacobian_times(const RpinnLeastSquares *problem,
                                                          const double *theta, const double *direction,
                                                          double *product);

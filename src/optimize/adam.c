@@ -7,6 +7,7 @@
 
 #include "dense_algebra.h"
 #include "optimizer.h"
+#include "target_check.h"
 
 typedef struct Adam {
   RpinnOptimizer base;
@@ -44,6 +45,7 @@ static RpinnStatus advance_steps(Adam *adam, size_t num_steps) {
   RpinnOptimizer *base = &adam->base;
   RpinnAdamState state = {.theta = base->theta, .m = adam->m, .v = adam->v, .t = base->num_iterations};
   double value;
+  base->called = adam->objective.adam_advance ? "adam_advance" : "evaluate";
   if (adam->objective.adam_advance)
     RPINN_TRY(adam->objective.adam_advance(adam->objective.data, &adam->rule, &state, num_steps, &value));
   else
@@ -56,6 +58,7 @@ static RpinnStatus advance_steps(Adam *adam, size_t num_steps) {
 static RpinnStatus look(Adam *adam) {
   RpinnOptimizer *base = &adam->base;
   double loss;
+  base->called = "evaluate";
   RPINN_TRY(adam->objective.evaluate(adam->objective.data, base->theta, &loss, adam->gradient));
   base->num_evaluations++;
   rpinn_optimizer_note(base, loss, rpinn_dense_norm(base->num_parameters, adam->gradient));
@@ -127,6 +130,7 @@ RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objec
                               const RpinnAdamOptions *options, RpinnOptimizer **optimizer) {
   *optimizer = NULL;
   RPINN_TRY(check_options(context, options));
+  RPINN_TRY(rpinn_objective_check(context, objective));
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &adam_method, sizeof(Adam), &options->stop,
                                    objective->num_parameters, true, &base));

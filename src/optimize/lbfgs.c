@@ -14,6 +14,7 @@
 #include "dense_algebra.h"
 #include "line_search.h"
 #include "optimizer.h"
+#include "target_check.h"
 
 typedef struct Lbfgs {
   RpinnOptimizer base;
@@ -187,6 +188,7 @@ RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *obje
   if (options->memory == 0 || options->memory > INT32_MAX)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "memory is %zu, expected at least 1 (20 is usual)",
                       options->memory);
+  RPINN_TRY(rpinn_objective_check(context, objective));
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &lbfgs_method, sizeof(Lbfgs), &options->stop,
                                    objective->num_parameters, false, &base));

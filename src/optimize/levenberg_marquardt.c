@@ -32,6 +32,7 @@
 
 #include "dense_algebra.h"
 #include "optimizer.h"
+#include "target_check.h"
 
 static const double least_damping = 1e-16, most_damping = 1e16, first_growth = 2;
 static const double scale_memory = 0.9;
@@ -73,6 +74,7 @@ static RpinnStatus evaluate(LevenbergMarquardt *self, const double *theta, doubl
   const RpinnLeastSquares *problem = &self->problem;
   size_t M = problem->num_rows, N = problem->num_parameters;
   double sum = 0;
+  self->base.called = "residuals";
   RPINN_TRY(problem->residuals(problem->data, theta, rows));
   for (size_t i = 0; i < M; i++) {
     if (self->offsets) rows[i] -= self->offsets[i];
@@ -95,6 +97,7 @@ static double prior_pull(const LevenbergMarquardt *self, size_t j) { /* (P p)_j 
 
 static RpinnStatus times(LevenbergMarquardt *self, const double *direction, double *product) {
   const RpinnLeastSquares *problem = &self->problem;
+  self->base.called = "jacobian_times";
   if (self->by_products) return problem->jacobian_times(problem->data, self->base.theta, direction, product);
   rpinn_dense_times(problem->num_rows, problem->num_parameters, self->jacobian, direction, product);
   return RPINN_OK;
@@ -102,6 +105,7 @@ static RpinnStatus times(LevenbergMarquardt *self, const double *direction, doub
 
 static RpinnStatus transposed_times(LevenbergMarquardt *self, const double *weights, double *product) {
   const RpinnLeastSquares *problem = &self->problem;
+  self->base.called = "transposed_times";
   if (self->by_products) return problem->transposed_times(problem->data, self->base.theta, weights, product);
   rpinn_dense_transposed_times(problem->num_rows, problem->num_parameters, self->jacobian, weights, product);
   return RPINN_OK;
@@ -110,6 +114,7 @@ static RpinnStatus transposed_times(LevenbergMarquardt *self, const double *weig
 /* gram = J diag(inverse) J^T, or J J^T when inverse is NULL */
 static RpinnStatus data_gram(LevenbergMarquardt *self, const double *inverse) {
   const RpinnLeastSquares *problem = &self->problem;
+  self->base.called = "gram";
   if (self->by_products) /* the rows are known; it writes them to y, which is not in use yet */
     return problem->gram(problem->data, self->base.theta, inverse, self->remaining, self->gram);
   rpinn_dense_gram(problem->num_rows, problem->num_parameters, self->jacobian, inverse, self->block,
@@ -129,6 +134,7 @@ static void follow_scale(LevenbergMarquardt *self) {
 static RpinnStatus linearise(LevenbergMarquardt *self) {
   const RpinnLeastSquares *problem = &self->problem;
   size_t M = problem->num_rows, N = problem->num_parameters;
+  self->base.called = "jacobian";
   if (!self->by_products)
     RPINN_TRY(problem->jacobian(problem->data, self->base.theta, self->remaining, self->jacobian));
   RPINN_TRY(transposed_times(self, self->rows, self->gradient));
@@ -377,6 +383,7 @@ RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context, const RpinnL
                                              const RpinnLevenbergMarquardtOptions *options,
                                              RpinnOptimizer **optimizer) {
   *optimizer = NULL;
+  RPINN_TRY(rpinn_least_squares_check(context, problem));
   if (!(options->initial_damping > 0 && options->initial_damping < most_damping))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "initial_damping is %g, expected a number between 0 and %g",
                       options->initial_damping, most_damping);

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "target_check.h"
+
 /* ---- stops ---- */
 
 static const struct {
@@ -66,6 +68,7 @@ RpinnStatus rpinn_optimizer_create(RpinnContext *context, const RpinnOptimizerMe
     created->method = method;
     created->arena = arena;
     created->rule = *rule;
+    created->called = "evaluate";
     created->num_parameters = num_parameters;
     created->theta = rpinn_optimizer_numbers(created, num_parameters, &failed);
     created->best = keep_best ? rpinn_optimizer_numbers(created, num_parameters, &failed) : NULL;
@@ -130,7 +133,7 @@ void rpinn_optimizer_note(RpinnOptimizer *optimizer, double loss, double gradien
     optimizer->stop = RPINN_STOP_NO_PROGRESS;
 }
 
-RpinnStatus rpinn_optimizer_start(RpinnOptimizer *optimizer, const double *theta) {
+RpinnStatus rpinn_optimizer_start(RpinnContext *context, RpinnOptimizer *optimizer, const double *theta) {
   size_t bytes = optimizer->num_parameters * sizeof(double);
   memcpy(optimizer->theta, theta, bytes);
   if (optimizer->best) memcpy(optimizer->best, theta, bytes);
@@ -141,7 +144,8 @@ RpinnStatus rpinn_optimizer_start(RpinnOptimizer *optimizer, const double *theta
   optimizer->window_start = 0;
   optimizer->num_noted = optimizer->num_trace = 0;
   optimizer->trace_stride = 1;
-  RPINN_TRY(optimizer->method->begin(optimizer));
+  rpinn_context_clear_error(context);
+  RPINN_TRY(rpinn_explain_failure(context, "target", optimizer->called, optimizer->method->begin(optimizer)));
   optimizer->window_loss = optimizer->lowest_loss;
   optimizer->started = true;
   return RPINN_OK;
@@ -172,15 +176,17 @@ static RpinnStatus iterate_to(RpinnOptimizer *optimizer, size_t end) {
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_optimizer_advance(RpinnOptimizer *optimizer, size_t num_iterations) {
-  if (!optimizer->started) return RPINN_ERROR_INPUT;
+RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations) {
+  if (!optimizer->started)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser was not started, or has failed before");
   if (!may_go_on(optimizer)) return RPINN_OK;
   optimizer->stop = RPINN_STOP_RUNNING;
   size_t done = optimizer->num_iterations;
   size_t end = num_iterations < SIZE_MAX - done ? done + num_iterations : SIZE_MAX;
+  rpinn_context_clear_error(context);
   RpinnStatus status = iterate_to(optimizer, end);
   if (status != RPINN_OK) optimizer->started = false;
-  return status;
+  return rpinn_explain_failure(context, "target", optimizer->called, status);
 }
 
 RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer) {

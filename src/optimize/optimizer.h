@@ -38,6 +38,7 @@ struct RpinnOptimizer {
   double *theta;   /* [num_parameters] */
   double *best;    /* [num_parameters] point of lowest_loss, or NULL for a method that never goes up */
   bool started;
+  const char *called; /* the function of the target that was called last, for messages */
   /* ---- saved from here on, with theta and best ---- */
   RpinnStop stop;
   size_t num_iterations, num_evaluations;

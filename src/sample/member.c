@@ -1,4 +1,5 @@
 #include "member.h"
+#include "target_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static RpinnStatus begin_attempt(RpinnContext *context, RpinnMember *member) {
   const RpinnMemberTarget *target = member->target;
   RPINN_TRY(make_optimizer(context, member));
   RPINN_TRY(target->draw_start(target->data, member->index, member->attempt, member->offsets, member->theta));
-  return rpinn_optimizer_start(member->optimizer, member->theta);
+  return rpinn_optimizer_start(context, member->optimizer, member->theta);
 }
 
 RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint64_t index, const void *state,
@@ -97,7 +98,7 @@ static RpinnStatus describe(RpinnMember *member, const RpinnOptimum *optimum, Rp
 
 RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, size_t num_iterations,
                                  RpinnMemberOutcome *outcome) {
-  RPINN_TRY(rpinn_optimizer_advance(member->optimizer, num_iterations));
+  RPINN_TRY(rpinn_optimizer_advance(context, member->optimizer, num_iterations));
   RpinnOptimum optimum = rpinn_optimizer_optimum(member->optimizer);
   if (optimum.stop == RPINN_STOP_RUNNING || optimum.stop == RPINN_STOP_INTERRUPTED) {
     *outcome = (RpinnMemberOutcome){.stop = optimum.stop,
@@ -106,7 +107,7 @@ RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, siz
                                     .loss = optimum.best_loss};
     return RPINN_OK;
   }
-  RPINN_TRY(describe(member, &optimum, outcome));
+  RPINN_TRY(rpinn_explain_failure(context, "target", "loss_parts", describe(member, &optimum, outcome)));
   bool finite =
       isfinite(outcome->loss) && isfinite(outcome->gradient_norm) && optimum.stop != RPINN_STOP_NOT_FINITE;
   if (finite) return RPINN_OK;

@@ -8,6 +8,7 @@
 
 #include "dense_algebra.h"
 #include "nuts_chain.h"
+#include "target_check.h"
 
 /* log of the acceptance that the step size search brackets, and where it gives up */
 static const double search_threshold = -0.22314355131420976, largest_step = 1e7;
@@ -91,6 +92,7 @@ RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *targ
                               const RpinnNutsOptions *options, RpinnNuts **nuts) {
   *nuts = NULL;
   RPINN_TRY(check_options(context, options));
+  RPINN_TRY(rpinn_log_density_check(context, target));
   if (target->num_parameters == 0)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "there are no parameters to sample");
   if (target->num_parameters > INT32_MAX) /* what BLAS can count */
@@ -156,7 +158,9 @@ RpinnStatus rpinn_nuts_start(RpinnContext *context, RpinnNuts *nuts, uint64_t se
   nuts->step = nuts->options.first_step > 0 ? nuts->options.first_step : 1;
   rpinn_dual_averaging_restart(&nuts->averaging, nuts->step);
   rpinn_nuts_metric_reset(&nuts->metric);
-  RPINN_TRY(rpinn_trajectory_place(&nuts->trajectory, theta));
+  rpinn_context_clear_error(context);
+  RPINN_TRY(
+      rpinn_explain_failure(context, "target", "evaluate", rpinn_trajectory_place(&nuts->trajectory, theta)));
   current = nuts->trajectory.current;
   if (!isfinite(current->log_density))
     return rpinn_fail(context, RPINN_ERROR_NUMERIC, "the log density is %g at the start of chain %llu",
@@ -228,9 +232,10 @@ RpinnStatus rpinn_nuts_advance(RpinnContext *context, RpinnNuts *nuts, RpinnNuts
   if (rpinn_nuts_finished(nuts))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the chain is finished: all %zu draws are made",
                       nuts->options.num_draws);
+  rpinn_context_clear_error(context);
   RpinnStatus status = iterate(context, nuts, draw);
   if (status != RPINN_OK) nuts->started = false;
-  return status;
+  return rpinn_explain_failure(context, "target", "evaluate", status);
 }
 
 /* ---- looking at a chain ---- */

@@ -4,6 +4,7 @@
 #include "context.h"
 #include "random_stream.h"
 #include "rpinn/nuts.h"
+#include "target_check.h"
 
 enum { MOST_TRIES = 100 };
 
@@ -32,35 +33,45 @@ static RpinnStatus start_anywhere(RpinnContext *context, RpinnNuts *nuts, uint64
   return status;
 }
 
+static RpinnStatus sink_failure(RpinnContext *context, const char *function, RpinnStatus status) {
+  return rpinn_explain_failure(context, "sink", function, status);
+}
+
 static RpinnStatus run_chain(RpinnContext *context, RpinnNuts *nuts, uint64_t chain,
                              const RpinnDrawSink *sink) {
   while (!rpinn_nuts_finished(nuts)) {
     RpinnNutsDraw draw;
     RPINN_TRY(rpinn_nuts_advance(context, nuts, &draw));
-    if (draw.is_kept) RPINN_TRY(write_draw(sink, chain, &draw));
+    if (draw.is_kept) RPINN_TRY(sink_failure(context, "write", write_draw(sink, chain, &draw)));
   }
   return RPINN_OK;
 }
 
 static RpinnStatus run_chains(RpinnContext *context, RpinnNuts *nuts, size_t num_parameters, uint64_t seed,
                               size_t num_chains, const double *starts, const RpinnDrawSink *sink) {
+  rpinn_context_clear_error(context);
   double *theta = malloc(num_parameters * sizeof *theta);
   RpinnStatus status = theta ? RPINN_OK : rpinn_fail_memory(context);
   if (status == RPINN_OK)
-    status = sink->begin(sink->data, &(RpinnDrawLayout){num_parameters, NUM_STATISTICS, statistic_names});
+    status = sink_failure(
+        context, "begin",
+        sink->begin(sink->data, &(RpinnDrawLayout){num_parameters, NUM_STATISTICS, statistic_names}));
   for (size_t chain = 0; chain < num_chains && status == RPINN_OK; chain++) {
     status = starts ? rpinn_nuts_start(context, nuts, seed, chain, starts + chain * num_parameters)
                     : start_anywhere(context, nuts, seed, chain, num_parameters, theta);
     if (status == RPINN_OK) status = run_chain(context, nuts, chain, sink);
   }
   free(theta);
-  return status == RPINN_OK && sink->finish ? sink->finish(sink->data) : status;
+  if (status != RPINN_OK || !sink->finish) return status;
+  return sink_failure(context, "finish", sink->finish(sink->data));
 }
 
 RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDensity *target,
                               const RpinnNutsOptions *options, uint64_t seed, size_t num_chains,
                               const double *starts, RpinnDrawSink *sink) {
   RpinnNuts *nuts;
+  RPINN_TRY(rpinn_require_function(context, "sink", "begin", sink->begin));
+  RPINN_TRY(rpinn_require_function(context, "sink", "write", sink->write));
   RPINN_TRY(rpinn_nuts_create(context, target, options, &nuts));
   RpinnStatus status = run_chains(context, nuts, target->num_parameters, seed, num_chains, starts, sink);
   rpinn_nuts_destroy(nuts);

@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "state_cursor.h"
 #include "svgd_kernel.h"
+#include "target_check.h"
 
 /* What one thread works with. */
 typedef struct Workspace {
@@ -91,6 +92,7 @@ static RpinnStatus check_targets(RpinnContext *context, size_t num_targets, cons
   if (targets[0].num_parameters > INT32_MAX)
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu parameters are too many",
                       targets[0].num_parameters);
+  for (size_t k = 0; k < num_targets; k++) RPINN_TRY(rpinn_log_density_check(context, &targets[k]));
   for (size_t k = 1; k < num_targets; k++)
     if (targets[k].num_parameters != targets[0].num_parameters)
       return rpinn_fail(context, RPINN_ERROR_INPUT,
@@ -184,15 +186,19 @@ static void evaluate_task(void *user, size_t thread, size_t task) {
   svgd->kernel.products->set_gradient(&svgd->kernel, i, workspace->gradient);
 }
 
+static RpinnStatus report_target(RpinnContext *context, const RpinnSvgd *svgd, size_t particle) {
+  RpinnStatus status = svgd->statuses[particle];
+  return rpinn_fail(context, status,
+                    "the target's function 'evaluate' failed at particle %zu after %llu iterations: %s",
+                    particle, (unsigned long long)svgd->num_iterations, rpinn_status_meaning(status));
+}
+
 static RpinnStatus report_gradients(RpinnContext *context, const RpinnSvgd *svgd) {
   for (size_t i = 0; i < svgd->n; i++) {
     unsigned long long done = svgd->num_iterations;
     double log_density = svgd->log_densities[i];
     if (svgd->statuses[i] == RPINN_OK) continue;
-    if (svgd->statuses[i] != RPINN_ERROR_NUMERIC)
-      return rpinn_fail(context, svgd->statuses[i],
-                        "the log density of particle %zu could not be computed after %llu iterations", i,
-                        done);
+    if (svgd->statuses[i] != RPINN_ERROR_NUMERIC) return report_target(context, svgd, i);
     if (isfinite(log_density))
       return rpinn_fail(context, RPINN_ERROR_NUMERIC,
                         "the gradient of the log density at particle %zu is not finite after %llu iterations",

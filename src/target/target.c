@@ -8,6 +8,8 @@
 /* rows [M] and J [M][N] in one block owned by the caller; rows come first. */
 static RpinnStatus dense_jacobian(const RpinnLeastSquares *problem, const double *theta, double **block) {
   size_t M = problem->num_rows, N = problem->num_parameters;
+  *block = NULL;
+  if (!problem->jacobian) return RPINN_ERROR_INPUT;
   *block = malloc((M + M * N + 1) * sizeof(double));
   if (!*block) return RPINN_ERROR_MEMORY;
   RpinnStatus status = problem->jacobian(problem->data, theta, *block, *block + M);
@@ -102,6 +104,7 @@ static RpinnStatus energy_evaluate(void *data, const double *theta, double *valu
   const RpinnLeastSquares *problem = energy->problem;
   size_t M = problem->num_rows, N = problem->num_parameters;
   double *rows = energy->rows, sum = 0;
+  if (!problem->residuals) return RPINN_ERROR_INPUT;
   RpinnStatus status = problem->residuals(problem->data, theta, rows);
   if (status != RPINN_OK) return status;
   for (size_t i = 0; i < M; i++) {
@@ -143,5 +146,6 @@ static RpinnStatus negated_evaluate(void *data, const double *theta, double *log
 }
 
 RpinnLogDensity rpinn_log_density_of_objective(RpinnObjective *objective) {
-  return (RpinnLogDensity){objective->num_parameters, objective, negated_evaluate};
+  return (RpinnLogDensity){objective->num_parameters, objective,
+                           objective->evaluate ? negated_evaluate : NULL};
 }

@@ -1,0 +1,28 @@
+#include "target_check.h"
+
+RpinnStatus rpinn_require_function(RpinnContext *context, const char *owner, const char *function,
+                                   bool is_there) {
+  if (is_there) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "the %s has no function '%s'; expected one, for it is required", owner, function);
+}
+
+RpinnStatus rpinn_objective_check(RpinnContext *context, const RpinnObjective *objective) {
+  return rpinn_require_function(context, "target", "evaluate", objective->evaluate);
+}
+
+RpinnStatus rpinn_log_density_check(RpinnContext *context, const RpinnLogDensity *density) {
+  return rpinn_require_function(context, "target", "evaluate", density->evaluate);
+}
+
+RpinnStatus rpinn_least_squares_check(RpinnContext *context, const RpinnLeastSquares *problem) {
+  RPINN_TRY(rpinn_require_function(context, "target", "residuals", problem->residuals));
+  return rpinn_require_function(context, "target", "jacobian", problem->jacobian);
+}
+
+RpinnStatus rpinn_explain_failure(RpinnContext *context, const char *owner, const char *function,
+                                  RpinnStatus status) {
+  if (status == RPINN_OK || rpinn_context_error(context)->status != RPINN_OK) return status;
+  return rpinn_fail(context, status, "the %s's function '%s' failed: %s", owner, function,
+                    rpinn_status_meaning(status));
+}

@@ -1,0 +1,22 @@
+/* What methods ask of the targets that they are given, and what they say when one of them fails. */
+#ifndef RPINN_TARGET_TARGET_CHECK_H
+#define RPINN_TARGET_TARGET_CHECK_H
+
+#include "context.h"
+#include "rpinn/target.h"
+
+/* Bad input where a required function is missing. */
+RpinnStatus rpinn_objective_check(RpinnContext *context, const RpinnObjective *objective);
+RpinnStatus rpinn_log_density_check(RpinnContext *context, const RpinnLogDensity *density);
+RpinnStatus rpinn_least_squares_check(RpinnContext *context, const RpinnLeastSquares *problem);
+
+/* "the OWNER has no function 'FUNCTION'; …" unless it is there. */
+RpinnStatus rpinn_require_function(RpinnContext *context, const char *owner, const char *function,
+                                   bool is_there);
+
+/* The functions of a target know no context: where one of them has failed and nobody has said why since the error was
+ * cleared, "the OWNER's function 'FUNCTION' failed: …". Hands the status on. */
+RpinnStatus rpinn_explain_failure(RpinnContext *context, const char *owner, const char *function,
+                                  RpinnStatus status);
+
+#endif
