@@ -21,6 +21,8 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 	@scripts/test.sh build-clang -DCMAKE_C_COMPILER=clang
 	@scripts/test.sh build-sanitize -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-O1 \
 	  -DRPINN_SANITIZE=address,undefined
+	@RPINN_TEST_LABELS="-L threads" scripts/test.sh build-thread -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_C_FLAGS=-O1 -DRPINN_SANITIZE=thread
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 	@echo "make check: everything passed"
 

@@ -11,6 +11,7 @@ scripts/build.sh "$@" -DRPINN_TESTS=ON
 # older sanitizers do not start on kernels that randomise many bits.
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
 fixed_addresses=()
 if grep -q '^RPINN_SANITIZE:STRING=.' "$directory/CMakeCache.txt" && setarch -R true 2> /dev/null; then
   fixed_addresses=(setarch -R)

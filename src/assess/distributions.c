@@ -12,6 +12,7 @@
  *
  * by the method of Lentz, for x below (a+1)/(a+b+2), where it converges fast, and through
  * I_x(a, b) = 1 - I_1-x(b, a) above. Its quantile: Newton's steps on the density, kept in a bracket. */
+#define _DEFAULT_SOURCE /* for lgamma_r */
 #include "distributions.h"
 
 #include <float.h>
@@ -65,7 +66,8 @@ static double beta_fraction(double x, double a, double b) {
 }
 
 static double log_beta(double a, double b) {
-  return lgamma(a) + lgamma(b) - lgamma(a + b);
+  int sign; /* of gamma, which is positive here; lgamma keeps it in a global variable, which threads share */
+  return lgamma_r(a, &sign) + lgamma_r(b, &sign) - lgamma_r(a + b, &sign);
 }
 
 double rpinn_beta_cdf(double x, double a, double b) {
