@@ -13,7 +13,8 @@ typedef struct RpinnCheck RpinnCheck;
 
 /* Compile the problem and compare its jets, Jacobian and gradient with finite differences in double. Needs no
  * data: missing data count as zeros. Keeps using the problem. */
-RPINN_API RpinnStatus rpinn_check_create(RpinnContext *context, RpinnProblem *problem, RpinnCheck **check);
+RPINN_API RpinnStatus rpinn_check_create(RpinnContext *context, const RpinnProblem *problem,
+                                         RpinnCheck **check);
 RPINN_API void rpinn_check_destroy(RpinnCheck *check);
 /* All derivatives agree within RPINN_CHECK_TOLERANCE (relative) and every number is finite. */
 #define RPINN_CHECK_TOLERANCE 1e-6

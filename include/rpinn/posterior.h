@@ -16,9 +16,14 @@ extern "C" {
 typedef struct RpinnPosterior RpinnPosterior;
 
 /* Points, data, standard deviations and a backend for the problem, as its settings say. With data_required a
- * term without data is an error; without, its data count as zeros. Keeps using the problem. */
-RPINN_API RpinnStatus rpinn_posterior_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
-                                             RpinnPosterior **posterior);
+ * term without data is an error; without, its data count as zeros. The problem is only read, so that several threads
+ * may make posteriors of it; it must outlive them. */
+RPINN_API RpinnStatus rpinn_posterior_create(RpinnContext *context, const RpinnProblem *problem,
+                                             bool data_required, RpinnPosterior **posterior);
+/* The same posterior for another thread: data and all else that is only read are those of `posterior`, which must outlive
+ * it; the work space is its own. Costs little beside rpinn_posterior_create. */
+RPINN_API RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *posterior,
+                                            RpinnPosterior **other);
 RPINN_API void rpinn_posterior_destroy(RpinnPosterior *posterior);
 
 RPINN_API size_t rpinn_posterior_num_parameters(const RpinnPosterior *posterior); /* N */

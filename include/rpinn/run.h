@@ -37,8 +37,8 @@ typedef struct RpinnRun RpinnRun;
 /* Make the run: run.yaml, run.log and checkpoint.db while it goes, then posterior.nc, predictions.csv,
  * summary.csv and summary.json. A run that was interrupted has saved its members, but not made these, and
  * returns RPINN_OK: see rpinn_run_interrupted. */
-RPINN_API RpinnStatus rpinn_run(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
-                                RpinnRun **run);
+RPINN_API RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem,
+                                const RpinnRunOptions *options, RpinnRun **run);
 RPINN_API void rpinn_run_destroy(RpinnRun *run);
 RPINN_API bool rpinn_run_interrupted(const RpinnRun *run);
 /* summary.json, and the same as a table for people. NULL after an interruption. */
@@ -47,7 +47,7 @@ RPINN_API const char *rpinn_run_table(const RpinnRun *run);
 
 /* What a run would do, in words: members, iterations, threads, and estimates of time (from a short trial),
  * memory and disk. NULL on failure, with the reason on the context; the caller frees the text. */
-RPINN_API char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem);
+RPINN_API char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem);
 
 /* Finished runs, by their directories. Those that return a text return NULL on failure, with the reason on the context (a
  * missing, unfinished or damaged run is bad input); the caller frees the text. */

@@ -145,9 +145,10 @@ static RpinnStatus add_column(RpinnContext *context, RpinnTruth *truth, const ch
 }
 
 static RpinnStatus draw_field(RpinnContext *context, RpinnTruth *truth, uint64_t seed) {
-  RpinnTruthSpec *spec = &truth->problem->truth;
-  if (!spec->made[0]) RPINN_TRY(rpinn_made_field(context, truth->problem, seed, &spec->made[0]));
-  return add_column(context, truth, spec->field.name, spec->field.place, spec->made[0]);
+  const RpinnTruthSpec *spec = &truth->problem->truth;
+  double *values;
+  RPINN_TRY(rpinn_made_field(context, truth->problem, seed, &values));
+  return add_column(context, truth, spec->field.name, spec->field.place, values);
 }
 
 /* An expression of columns at every cell; *values belongs to the arena. */
@@ -161,20 +162,18 @@ static RpinnStatus evaluate_at_cells(RpinnContext *context, RpinnArena *arena, R
 }
 
 static RpinnStatus solve_flow(RpinnContext *context, RpinnArena *arena, RpinnTruth *truth) {
-  RpinnTruthSpec *spec = &truth->problem->truth;
-  if (!spec->made[1]) {
-    double *conductivity, *sources = NULL;
-    RPINN_TRY(evaluate_at_cells(context, arena, truth, &spec->flow.conductivity, &conductivity));
-    for (size_t p = 0; p < truth->cells.count; p++)
-      if (!(conductivity[p] > 0))
-        return rpinn_fail_at(context, spec->flow.conductivity.place,
-                             "the conductivity is %.10g in cell %zu; expected positive values",
-                             conductivity[p], p);
-    if (spec->flow.has_source)
-      RPINN_TRY(evaluate_at_cells(context, arena, truth, &spec->flow.source, &sources));
-    RPINN_TRY(rpinn_made_flow(context, truth->problem, conductivity, sources, &spec->made[1]));
-  }
-  return add_column(context, truth, spec->flow.name, spec->flow.place, spec->made[1]);
+  const RpinnTruthSpec *spec = &truth->problem->truth;
+  double *conductivity, *sources = NULL, *values;
+  RPINN_TRY(evaluate_at_cells(context, arena, truth, &spec->flow.conductivity, &conductivity));
+  for (size_t p = 0; p < truth->cells.count; p++)
+    if (!(conductivity[p] > 0))
+      return rpinn_fail_at(context, spec->flow.conductivity.place,
+                           "the conductivity is %.10g in cell %zu; expected positive values", conductivity[p],
+                           p);
+  if (spec->flow.has_source)
+    RPINN_TRY(evaluate_at_cells(context, arena, truth, &spec->flow.source, &sources));
+  RPINN_TRY(rpinn_made_flow(context, truth->problem, conductivity, sources, &values));
+  return add_column(context, truth, spec->flow.name, spec->flow.place, values);
 }
 
 bool rpinn_truth_is_drawn(const RpinnTruth *truth) {
@@ -225,12 +224,9 @@ static RpinnStatus check_scalar(RpinnContext *context, const RpinnProblem *probl
   return RPINN_OK;
 }
 
-/* What is made is kept with the problem: a run has one data set per thread, and all are the same. */
 static RpinnStatus make_columns(RpinnContext *context, RpinnArena *arena, uint64_t seed, RpinnTruth *truth) {
-  RpinnTruthSpec *spec = &truth->problem->truth;
+  const RpinnTruthSpec *spec = &truth->problem->truth;
   if (spec->field.has_seed) seed = spec->field.seed;
-  if (spec->made_seed != seed) spec->made[0] = spec->made[1] = NULL;
-  spec->made_seed = seed;
   if (spec->field.present) RPINN_TRY(draw_field(context, truth, seed));
   return spec->flow.present ? solve_flow(context, arena, truth) : RPINN_OK;
 }

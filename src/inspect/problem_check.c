@@ -473,7 +473,7 @@ static RpinnStatus examine(Examiner *examiner) {
   return collect_warnings(examiner->context, check);
 }
 
-RpinnStatus rpinn_check_create(RpinnContext *context, RpinnProblem *problem, RpinnCheck **check) {
+RpinnStatus rpinn_check_create(RpinnContext *context, const RpinnProblem *problem, RpinnCheck **check) {
   RpinnArena *arena = rpinn_arena_create();
   *check = arena ? RPINN_ARENA_NEW(arena, RpinnCheck, 1) : NULL;
   if (!*check) {

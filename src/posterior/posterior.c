@@ -141,18 +141,24 @@ static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool 
   return make_backend(context, posterior);
 }
 
-RpinnStatus rpinn_posterior_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
-                                   RpinnPosterior **posterior) {
+/* A posterior with nothing but its arena; NULL: no memory. */
+static RpinnPosterior *allocate(void) {
   RpinnArena *arena = rpinn_arena_create();
-  *posterior = arena ? RPINN_ARENA_NEW(arena, RpinnPosterior, 1) : NULL;
-  if (!*posterior) {
+  RpinnPosterior *posterior = arena ? RPINN_ARENA_NEW(arena, RpinnPosterior, 1) : NULL;
+  if (posterior)
+    posterior->arena = arena;
+  else
     rpinn_arena_destroy(arena);
-    return rpinn_fail_memory(context);
-  }
-  (*posterior)->arena = arena;
-  (*posterior)->problem = problem;
+  return posterior;
+}
+
+RpinnStatus rpinn_posterior_create(RpinnContext *context, const RpinnProblem *problem, bool data_required,
+                                   RpinnPosterior **posterior) {
+  *posterior = allocate();
+  if (!*posterior) return rpinn_fail_memory(context);
   (*posterior)->seed = setting_seed(problem, RPINN_SETTING_SEED);
-  RpinnStatus status = build(context, *posterior, data_required);
+  RpinnStatus status = rpinn_problem_fork(context, (*posterior)->arena, problem, &(*posterior)->problem);
+  if (status == RPINN_OK) status = build(context, *posterior, data_required);
   if (status != RPINN_OK) {
     rpinn_posterior_destroy(*posterior);
     *posterior = NULL;
@@ -160,10 +166,30 @@ RpinnStatus rpinn_posterior_create(RpinnContext *context, RpinnProblem *problem,
   return status;
 }
 
+RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *posterior,
+                                  RpinnPosterior **other) {
+  RpinnPosterior *own = *other = allocate();
+  if (!own) return rpinn_fail_memory(context);
+  RpinnArena *arena = own->arena;
+  *own = *posterior;
+  own->arena = arena;
+  own->is_shared = true;
+  own->backend = NULL;
+  RpinnStatus status = make_backend(context, own);
+  if (status != RPINN_OK) {
+    rpinn_posterior_destroy(own);
+    *other = NULL;
+  }
+  return status;
+}
+
 void rpinn_posterior_destroy(RpinnPosterior *posterior) {
   if (!posterior) return;
   if (posterior->backend) posterior->backend->operations->destroy(posterior->backend);
-  rpinn_data_set_destroy(posterior->data);
+  if (!posterior->is_shared) {
+    rpinn_data_set_destroy(posterior->data);
+    if (posterior->problem) rpinn_expression_pool_destroy(posterior->problem->pool);
+  }
   rpinn_arena_destroy(posterior->arena); /* the posterior itself lives in it */
 }
 

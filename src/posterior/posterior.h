@@ -8,9 +8,11 @@
 #include "rpinn/posterior.h"
 #include "sigmas.h"
 
+/* All but arena and backend is read while threads work, and shared by those that rpinn_posterior_share has made. */
 struct RpinnPosterior {
   RpinnArena *arena;
-  RpinnProblem *problem;
+  bool is_shared;        /* problem, data and what the rest points to belong to another posterior */
+  RpinnProblem *problem; /* a fork of the caller's */
   RpinnDataSet *data;
   RpinnSigmas sigmas;
   RpinnEnergyModel model;

@@ -66,6 +66,23 @@ RpinnStatus rpinn_expression_pool_create(RpinnContext *context, RpinnExpressionP
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_expression_pool_copy(RpinnContext *context, const RpinnExpressionPool *pool,
+                                       RpinnExpressionPool **copy) {
+  *copy = malloc(sizeof **copy);
+  if (!*copy) return rpinn_fail_memory(context);
+  **copy = *pool;
+  (*copy)->nodes = malloc(pool->capacity * sizeof *pool->nodes);
+  (*copy)->table = malloc(pool->table_size * sizeof *pool->table);
+  if (!(*copy)->nodes || !(*copy)->table) {
+    rpinn_expression_pool_destroy(*copy);
+    *copy = NULL;
+    return rpinn_fail_memory(context);
+  }
+  memcpy((*copy)->nodes, pool->nodes, pool->count * sizeof *pool->nodes);
+  memcpy((*copy)->table, pool->table, pool->table_size * sizeof *pool->table);
+  return RPINN_OK;
+}
+
 void rpinn_expression_pool_destroy(RpinnExpressionPool *pool) {
   if (!pool) return;
   free(pool->nodes);

@@ -77,6 +77,9 @@ typedef struct RpinnExpressionPool {
 } RpinnExpressionPool;
 
 RpinnStatus rpinn_expression_pool_create(RpinnContext *context, RpinnExpressionPool **pool);
+/* A pool with the same nodes under the same numbers, to which other nodes can be added. */
+RpinnStatus rpinn_expression_pool_copy(RpinnContext *context, const RpinnExpressionPool *pool,
+                                       RpinnExpressionPool **copy);
 void rpinn_expression_pool_destroy(RpinnExpressionPool *pool);
 /* Report pool->status: out of memory, more than RPINN_MAX_NODES parts, or more than RPINN_MAX_VISITS visits.
  */

@@ -164,10 +164,6 @@ typedef struct RpinnTruthSpec {
   RpinnSolvedFlowSpec flow;
   size_t num_entries;
   RpinnNamedExpression *entries; /* by field, quantity or unknown; parsed with the columns in scope */
-
-  /* What field and flow came to, kept for the next data set of the same seed; by src/data/truth.c. */
-  uint64_t made_seed;
-  double *made[2]; /* [cells] each, or NULL */
 } RpinnTruthSpec;
 
 typedef struct RpinnPreset {
@@ -224,6 +220,12 @@ struct RpinnProblem {
   /* Names for printing expressions, in the order of the arrays above. */
   RpinnExpressionNames names;
 };
+
+/* The problem with what parsing, compiling and deriving change of its own: arena, pool of expressions, and how often names
+ * are used. All else is borrowed from `problem`, which stays as it is and must outlive the fork. The fork lives in the
+ * arena; rpinn_expression_pool_destroy frees its pool. */
+RpinnStatus rpinn_problem_fork(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                               RpinnProblem **fork);
 
 /* Which kinds of names an expression may use. */
 typedef enum RpinnNameKinds {

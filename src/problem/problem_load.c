@@ -197,6 +197,25 @@ RpinnStatus rpinn_problem_load(RpinnContext *context, const char *name_or_path,
       name_or_path, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+static RpinnNamedExpression *copy_named(RpinnArena *arena, const RpinnNamedExpression *named, size_t count) {
+  RpinnNamedExpression *copy = RPINN_ARENA_NEW(arena, RpinnNamedExpression, count);
+  if (copy && count) memcpy(copy, named, count * sizeof *copy);
+  return copy;
+}
+
+RpinnStatus rpinn_problem_fork(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                               RpinnProblem **fork) {
+  RpinnProblem *own = *fork = RPINN_ARENA_NEW(arena, RpinnProblem, 1);
+  if (!own) return rpinn_fail_memory(context);
+  *own = *problem;
+  own->arena = arena;
+  own->pool = NULL;
+  own->constants = copy_named(arena, problem->constants, problem->num_constants);
+  own->quantities = copy_named(arena, problem->quantities, problem->num_quantities);
+  if (!own->constants || !own->quantities) return rpinn_fail_memory(context);
+  return rpinn_expression_pool_copy(context, problem->pool, &own->pool);
+}
+
 void rpinn_problem_destroy(RpinnProblem *problem) {
   if (!problem) return;
   rpinn_expression_pool_destroy(problem->pool);

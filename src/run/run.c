@@ -42,13 +42,14 @@ void rpinn_run_read_method(RpinnRun *run) {
   run->num_threads = run->made_on_threads = choose_threads(run);
 }
 
-/* One posterior per thread: a backend serves one thread at a time. */
+/* One posterior made, and shared with a backend for every other thread: a backend serves one thread at a time. */
 RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t count) {
   run->posteriors = calloc(count, sizeof(RpinnPosterior *));
   if (!run->posteriors) return rpinn_fail_memory(context);
   run->num_posteriors = count;
-  for (size_t i = 0; i < count; i++)
-    RPINN_TRY(rpinn_posterior_create(context, run->problem, true, &run->posteriors[i]));
+  RPINN_TRY(rpinn_posterior_create(context, run->problem, true, &run->posteriors[0]));
+  for (size_t i = 1; i < count; i++)
+    RPINN_TRY(rpinn_posterior_share(context, run->posteriors[0], &run->posteriors[i]));
   return rpinn_draw_outputs_plan(context, run->posteriors[0], &run->outputs);
 }
 
@@ -92,8 +93,8 @@ static RpinnStatus count_seconds(RpinnContext *context, RpinnRun *run) {
 
 /* ---- the whole ---- */
 
-RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
-                              RpinnRun **run) {
+RpinnStatus rpinn_run_prepare(RpinnContext *context, const RpinnProblem *problem,
+                              const RpinnRunOptions *options, RpinnRun **run) {
   *run = calloc(1, sizeof **run);
   if (!*run) return rpinn_fail_memory(context);
   (*run)->options = options;
@@ -149,7 +150,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_run(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
+RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem, const RpinnRunOptions *options,
                       RpinnRun **run) {
   RpinnStatus status = rpinn_run_prepare(context, problem, options, run);
   if (status == RPINN_OK) status = perform(context, *run);
@@ -170,7 +171,8 @@ void rpinn_run_destroy(RpinnRun *run) {
   if (!run) return;
   rpinn_member_store_close(run->store);
   rpinn_run_free_results(run);
-  for (size_t i = 0; i < run->num_posteriors; i++) rpinn_posterior_destroy(run->posteriors[i]);
+  for (size_t i = run->num_posteriors; i-- > 0;)
+    rpinn_posterior_destroy(run->posteriors[i]); /* the first, last */
   free(run->posteriors);
   rpinn_problem_destroy(run->own_problem);
   rpinn_text_free(&run->json);

@@ -40,7 +40,7 @@ static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *tex
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 
-RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, double *seconds) {
+RpinnStatus rpinn_run_estimate(RpinnContext *context, const RpinnProblem *problem, double *seconds) {
   RpinnRunOptions options = {0};
   RpinnRun *run = NULL;
   RpinnRunEstimate estimate;
@@ -51,7 +51,7 @@ RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, dou
   return status;
 }
 
-char *rpinn_run_plan(RpinnContext *context, RpinnProblem *problem) {
+char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem) {
   RpinnText text = {0};
   RpinnRunOptions options = {0};
   RpinnRun *run = NULL;

@@ -29,8 +29,8 @@ enum { KEPT_BYTES = 256 << 20, MAX_QUANTITIES = 1024 };
 typedef struct Prediction {
   RpinnContext *context;
   RpinnRun *run;
-  RpinnProblem *problem;     /* of the run */
-  RpinnPosterior *posterior; /* likewise */
+  RpinnPosterior *posterior; /* of the run */
+  RpinnProblem *problem;     /* of the posterior: expressions are added to it */
   RpinnPointSet points;
   size_t num_quantities;
   const char **names;                      /* [num_quantities] */
@@ -200,8 +200,8 @@ static RpinnStatus predict(Prediction *prediction, const char *folder, const Rpi
   RpinnContext *context = prediction->context;
   RPINN_TRY(check_out_file(context, options));
   RPINN_TRY(rpinn_run_open_finished(context, folder, NULL, &prediction->run));
-  prediction->problem = prediction->run->problem;
   prediction->posterior = prediction->run->posteriors[0];
+  prediction->problem = prediction->posterior->problem;
   RPINN_TRY(choose_quantities(prediction, options->quantities));
   RPINN_TRY(rpinn_point_set_read(context, prediction->posterior->arena, prediction->problem,
                                  options->points_file, options->extrapolate, &prediction->points));

@@ -116,7 +116,7 @@ typedef struct RpinnRunResults {
 
 struct RpinnRun {
   const RpinnRunOptions *options; /* NULL for a finished run that was opened again */
-  RpinnProblem *problem;
+  const RpinnProblem *problem;
   RpinnProblem *own_problem; /* the same where it goes with the run, else NULL */
   const RpinnMethod *method;
   uint64_t num_samples;     /* members, particles, or draws of each chain, that the settings ask for */
@@ -137,8 +137,8 @@ struct RpinnRun {
 };
 
 /* A run with its method, threads and posteriors, but without a directory. The caller destroys it. */
-RpinnStatus rpinn_run_prepare(RpinnContext *context, RpinnProblem *problem, const RpinnRunOptions *options,
-                              RpinnRun **run);
+RpinnStatus rpinn_run_prepare(RpinnContext *context, const RpinnProblem *problem,
+                              const RpinnRunOptions *options, RpinnRun **run);
 /* A finished run with its problem, one posterior, and its store open to be read; no results yet. options: for the
  * problem, may be NULL. Bad input: a missing, unfinished or damaged run. The caller destroys it. */
 RpinnStatus rpinn_run_open_finished(RpinnContext *context, const char *folder,
@@ -166,7 +166,7 @@ RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnRun *run, const 
                                     double *seconds);
 /* Seconds that a run of the problem would take on this machine, at most where it has chains: from a trial of half a
  * second, or of two iterations of all particles. */
-RpinnStatus rpinn_run_estimate(RpinnContext *context, RpinnProblem *problem, double *seconds);
+RpinnStatus rpinn_run_estimate(RpinnContext *context, const RpinnProblem *problem, double *seconds);
 
 /* results.weights, from the members in the store: so many are not failed, and so many of these converged. */
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
