@@ -54,7 +54,7 @@ typedef void (*RpinnLogFunction)(void *user, RpinnLogLevel level, const char *li
 /* One context serves one thread at a time. */
 typedef struct RpinnContext RpinnContext;
 
-/* NULL when out of memory. */
+/* NULL when out of memory. The first one sets OpenBLAS, for the whole process, to one thread. */
 RPINN_API RpinnContext *rpinn_context_create(void);
 RPINN_API void rpinn_context_destroy(RpinnContext *context);
 /* The last failure; its status is RPINN_OK when nothing failed. Valid until the next call on the context. */

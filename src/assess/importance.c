@@ -49,7 +49,6 @@ RpinnImportance *rpinn_importance_create(size_t num_rows, size_t num_parameters,
     free(importance);
     return NULL;
   }
-  rpinn_dense_use_one_thread();
   *importance = (RpinnImportance){.M = M, .N = N, .inverse = memory};
   importance->prior_mean = importance->inverse + N;
   importance->step = importance->prior_mean + N;

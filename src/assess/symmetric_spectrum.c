@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dense_algebra.h"
 
 static RpinnStatus fail_not_finite(RpinnContext *context) {
   return rpinn_fail(context, RPINN_ERROR_NUMERIC, "the matrix is not finite, so that it has no eigenvalues");
@@ -22,7 +21,6 @@ RpinnStatus rpinn_symmetric_spectrum(RpinnContext *context, size_t n, double *ma
     for (size_t j = 0; j <= i; j++)
       if (!isfinite(matrix[i * n + j])) return fail_not_finite(context);
   if (n == 0) return RPINN_OK;
-  rpinn_dense_use_one_thread();
   int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, vectors ? 'V' : 'N', 'U', (int)n, matrix, (int)n, eigenvalues);
   if (info == LAPACK_WORK_MEMORY_ERROR) return rpinn_fail_memory(context);
   if (info != 0)

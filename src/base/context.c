@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas_threads.h"
+
 static const struct {
   const char *name;
   int exit_code;
@@ -33,6 +35,7 @@ int rpinn_status_exit_code(RpinnStatus status) {
 }
 
 RpinnContext *rpinn_context_create(void) {
+  rpinn_blas_use_one_thread();
   return calloc(1, sizeof(RpinnContext));
 }
 void rpinn_context_destroy(RpinnContext *context) {

@@ -134,7 +134,6 @@ RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objec
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &adam_method, sizeof(Adam), &options->stop,
                                    objective->num_parameters, true, &base));
-  rpinn_dense_use_one_thread();
   Adam *adam = (Adam *)base;
   size_t N = objective->num_parameters;
   bool failed = false;

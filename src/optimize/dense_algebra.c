@@ -9,10 +9,6 @@
 #include <lapacke.h>
 #include <math.h>
 
-void rpinn_dense_use_one_thread(void) {
-  openblas_set_num_threads(1);
-}
-
 double rpinn_dense_dot(size_t n, const double *x, const double *y) {
   return cblas_ddot((int)n, x, 1, y, 1);
 }

@@ -6,11 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* OpenBLAS shares a product over its own threads in parts that depend on how many there are, and then the
- * bits do too. A member's bits must not, and the cores are kept busy by other members anyway. The setting is
- * one for the process, so this has its effect on all users of OpenBLAS in it. */
-void rpinn_dense_use_one_thread(void);
-
 double rpinn_dense_dot(size_t n, const double *x, const double *y);
 double rpinn_dense_norm(size_t n, const double *x);
 /* y += factor * x */

@@ -192,7 +192,6 @@ RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *obje
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &lbfgs_method, sizeof(Lbfgs), &options->stop,
                                    objective->num_parameters, false, &base));
-  rpinn_dense_use_one_thread();
   Lbfgs *lbfgs = (Lbfgs *)base;
   lbfgs->objective = *objective;
   lbfgs->epsilon = objective->epsilon > 0 ? objective->epsilon : DBL_EPSILON;

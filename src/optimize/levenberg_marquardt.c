@@ -30,6 +30,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "blas_threads.h"
 #include "dense_algebra.h"
 #include "optimizer.h"
 #include "target_check.h"
@@ -389,10 +390,10 @@ RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context, const RpinnL
                       options->initial_damping, most_damping);
   if (problem->num_rows > INT32_MAX)
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu rows are too many", problem->num_rows);
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &levenberg_marquardt_method, sizeof(LevenbergMarquardt),
                                    &options->stop, problem->num_parameters, false, &base));
-  rpinn_dense_use_one_thread();
   LevenbergMarquardt *self = (LevenbergMarquardt *)base;
   self->problem = *problem;
   self->offsets = offsets;

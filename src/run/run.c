@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas_threads.h"
 #include "gaussian_term.h"
 #include "rpinn/version.h"
 #include "run_state.h"
@@ -26,6 +27,7 @@ static size_t choose_threads(const RpinnRun *run) {
   size_t wanted = (size_t)run->problem->settings.values[RPINN_SETTING_THREADS].number;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   size_t threads = wanted ? wanted : cores > 0 ? (size_t)cores : 1;
+  if (!rpinn_blas_is_shareable()) threads = 1;
   uint64_t tasks = rpinn_draw_plan_num_starts(&run->plan);
   return threads < tasks ? threads : (size_t)tasks;
 }
@@ -153,8 +155,14 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
 RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem, const RpinnRunOptions *options,
                       RpinnRun **run) {
   RpinnStatus status = rpinn_run_prepare(context, problem, options, run);
+  if (!rpinn_blas_is_shareable() && (size_t)problem->settings.values[RPINN_SETTING_THREADS].number != 1)
+    rpinn_log(context, RPINN_LOG_WARNING,
+              "this OpenBLAS is a serial build, in which threads disturb each other: the run has one thread "
+              "(the pthread build allows more)");
+  if (status == RPINN_OK) status = rpinn_blas_reserve(context, (*run)->num_threads);
   if (status == RPINN_OK) status = perform(context, *run);
-  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* targets report no message of their own */
+  if (status == RPINN_ERROR_MEMORY && context->error.status != status)
+    rpinn_fail_memory(context); /* targets report no message of their own */
   if (!*run) return status;
   if (status != RPINN_OK) rpinn_run_folder_log(&(*run)->folder, "failed: %s", context->error.message);
   rpinn_member_store_close((*run)->store);

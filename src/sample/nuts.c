@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "dense_algebra.h"
 #include "nuts_chain.h"
 #include "target_check.h"
 
@@ -105,7 +104,6 @@ RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *targ
     rpinn_arena_destroy(arena);
     return rpinn_fail_memory(context);
   }
-  if (options->metric == RPINN_METRIC_DENSE) rpinn_dense_use_one_thread();
   *nuts = created;
   return RPINN_OK;
 }

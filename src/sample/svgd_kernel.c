@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "arena.h"
-#include "dense_algebra.h"
 
 enum {
   GRAM_BLOCK = 192,   /* rows and columns of a tile of the Gram matrix */
@@ -23,7 +22,6 @@ static size_t block_size(size_t count, size_t block, size_t number) {
 
 bool rpinn_svgd_kernel_create(RpinnSvgdKernel *kernel, size_t n, size_t N, bool single_precision,
                               bool undivided_repulsion, RpinnArena *arena) {
-  rpinn_dense_use_one_thread();
   const RpinnSvgdProducts *products =
       single_precision ? &rpinn_svgd_products_float : &rpinn_svgd_products_double;
   *kernel = (RpinnSvgdKernel){.n = n,

@@ -12,10 +12,11 @@
  * Banded Cholesky then costs n1 n2 min(n1, n2)^2 operations and is without tolerances. */
 #include "finite_volume.h"
 
-#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "blas_threads.h"
 
 const char *const rpinn_flow_side_names[RPINN_NUM_FLOW_SIDES] = {"left", "right", "bottom", "top"};
 
@@ -249,12 +250,10 @@ RpinnStatus rpinn_flow_solve(RpinnContext *context, const RpinnFlow *flow, doubl
                              double *balance_error) {
   RPINN_TRY(check_size(context, flow));
   RPINN_TRY(check_flow(context, flow));
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   Solver solver = {.flow = flow};
-  int num_threads = openblas_get_num_threads();
-  openblas_set_num_threads(1); /* the bits of a sum depend on how many share it */
   RpinnStatus status = prepare(context, &solver);
   if (status == RPINN_OK) status = solve(context, &solver, head);
-  openblas_set_num_threads(num_threads);
   double larger = fmax(solver.inflow, solver.outflow);
   if (status == RPINN_OK && balance_error)
     *balance_error = larger > 0 ? fabs(solver.inflow - solver.outflow) / larger : 0;

@@ -1,9 +1,10 @@
 #include "gaussian_rows.h"
 
-#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "blas_threads.h"
 
 /* mean [P] and covariance [P][P], symmetric */
 static RpinnStatus fill_moments(RpinnContext *context, const RpinnFieldModel *model,
@@ -62,15 +63,13 @@ RpinnStatus rpinn_gaussian_rows_create(RpinnContext *context, RpinnArena *arena,
   if (!num_points || num_points > RPINN_GAUSSIAN_MAX_POINTS)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "a Gaussian prior at %zu points; expected 1 to %d",
                       num_points, RPINN_GAUSSIAN_MAX_POINTS);
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   double *covariance = malloc(num_points * num_points * sizeof *covariance),
          *eigenvalues = malloc(num_points * sizeof *eigenvalues);
   RpinnStatus status = rows->mean && covariance && eigenvalues ? RPINN_OK : rpinn_fail_memory(context);
-  int num_threads = openblas_get_num_threads();
-  openblas_set_num_threads(1); /* the bits of a sum depend on how many share it */
   if (status == RPINN_OK)
     status = fill_moments(context, model, given, num_points, points, rows->mean, covariance);
   if (status == RPINN_OK) status = decompose(context, arena, covariance, eigenvalues, rows);
-  openblas_set_num_threads(num_threads);
   free(covariance);
   free(eigenvalues);
   return status;

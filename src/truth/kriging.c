@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas_threads.h"
+
 struct RpinnKriging {
   RpinnFieldModel model;
   size_t count;
@@ -88,6 +90,7 @@ RpinnStatus rpinn_kriging_create(RpinnContext *context, const RpinnFieldModel *m
                                  RpinnKriging **kriging) {
   *kriging = NULL;
   RPINN_TRY(rpinn_field_model_check(context, model));
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   RpinnKriging *made = calloc(1, sizeof *made);
   if (!made) return rpinn_fail_memory(context);
   made->model = *model;

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "blas_threads.h"
+
 struct RpinnRandomField {
   double mean, deviation;
   size_t counts[RPINN_FIELD_MAX_AXES]; /* 1 for an axis that is not there */
@@ -84,12 +86,10 @@ RpinnStatus rpinn_random_field_create(RpinnContext *context, const RpinnFieldMod
                                       RpinnRandomField **field) {
   *field = NULL;
   RPINN_TRY(rpinn_field_model_check(context, model));
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   RpinnRandomField *made = calloc(1, sizeof *made);
   if (!made) return rpinn_fail_memory(context);
-  int num_threads = openblas_get_num_threads();
-  openblas_set_num_threads(1); /* the bits of a sum depend on how many share it */
   RpinnStatus status = fill(context, model, counts, places, made);
-  openblas_set_num_threads(num_threads);
   if (status == RPINN_OK)
     *field = made;
   else
@@ -109,8 +109,6 @@ void rpinn_random_field_draw(RpinnRandomField *field, RpinnStream *stream, doubl
   int n1 = (int)field->counts[0], n2 = (int)field->counts[1];
   size_t size = field->counts[0] * field->counts[1];
   double *half = field->half;
-  int num_threads = openblas_get_num_threads();
-  openblas_set_num_threads(1);
   rpinn_stream_normals(stream, size, field->normals);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n2, n1, n1, field->deviation, field->normals, n1,
               field->roots[0], n1, 0, half, n1);
@@ -118,5 +116,4 @@ void rpinn_random_field_draw(RpinnRandomField *field, RpinnStream *stream, doubl
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n2, n1, n2, 1, field->roots[1], n2, half, n1, 0,
                 values, n1);
   for (size_t k = 0; k < size; k++) values[k] = field->mean + (field->roots[1] ? values[k] : half[k]);
-  openblas_set_num_threads(num_threads);
 }

@@ -1,12 +1,10 @@
 #include "cpu_backend.h"
 
-#include <cblas.h>
+#include "blas_threads.h"
 
 static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
                           RpinnBackend **backend) {
-  /* Members are what runs in parallel: inside one, OpenBLAS must neither start threads nor cut its sums by
-   * them. */
-  openblas_set_num_threads(1);
+  RPINN_TRY(rpinn_blas_reserve(context, 1));
   return precision == RPINN_PRECISION_FLOAT
              ? rpinn_cpu_engine_create_float(context, model, rpinn_isa_best(), backend)
              : rpinn_cpu_engine_create_double(context, model, rpinn_isa_best(), backend);
