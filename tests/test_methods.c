@@ -53,6 +53,7 @@ static void every_row_is_whole(void **state) {
     assert_int_not_equal(method->unit[strlen(method->unit) - 1], 's');
     assert_non_null(method->check_settings);
     assert_non_null(method->plan);
+    assert_non_null(method->draws);
     assert_non_null(method->make_draws);
     assert_non_null(method->estimate);
     assert_non_null(method->describe_run);

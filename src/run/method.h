@@ -67,6 +67,12 @@ typedef struct RpinnRunFact {
   RpinnSetting setting;
 } RpinnRunFact;
 
+/* What the store keeps of a draw beside its parameters, and the pass that makes results of all draws: run_results.c.
+ * Methods share them. */
+typedef struct RpinnDrawKind RpinnDrawKind;
+extern const RpinnDrawKind rpinn_member_draws; /* minimisers, or particles, with a loss of their own */
+extern const RpinnDrawKind rpinn_chain_draws;  /* with what NUTS tells of each */
+
 typedef struct RpinnMethod {
   RpinnMethodDescription about;
   const char *meaning;       /* what it does, in a sentence */
@@ -79,6 +85,7 @@ typedef struct RpinnMethod {
   bool moves_together;       /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
+  const RpinnDrawKind *draws;
   /* Refuses settings that do not go with the method. */
   RpinnStatus (*check_settings)(RpinnContext *context, const RpinnProblem *problem);
   /* The draws that the settings ask for. */

@@ -14,6 +14,7 @@ const RpinnMethod rpinn_method_ensemble = {
     .meaning = "A deep ensemble: every member minimises the same loss from a start of its own.",
     .unit = "member",
     .progress_unit = "members",
+    .draws = &rpinn_member_draws,
     .check_settings = check_settings,
     .plan = rpinn_members_plan,
     .make_draws = rpinn_run_make_members,

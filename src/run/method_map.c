@@ -29,6 +29,7 @@ const RpinnMethod rpinn_method_map = {
     .unit = "member",
     .progress_unit = "members",
     .has_one_draw = true,
+    .draws = &rpinn_member_draws,
     .check_settings = check_settings,
     .plan = plan,
     .make_draws = rpinn_run_make_members,

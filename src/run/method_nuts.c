@@ -112,6 +112,7 @@ const RpinnMethod rpinn_method_nuts = {
     .unit = "draw",
     .progress_unit = "iterations",
     .has_chains = true,
+    .draws = &rpinn_chain_draws,
     .check_settings = rpinn_refuse_adagrad,
     .plan = plan,
     .make_draws = rpinn_run_make_chains,

@@ -12,6 +12,7 @@ const RpinnMethod rpinn_method_rpinn = {
     .progress_unit = "members",
     .has_offsets = true,
     .has_weights = true,
+    .draws = &rpinn_member_draws,
     .check_settings = rpinn_refuse_adagrad,
     .plan = rpinn_members_plan,
     .make_draws = rpinn_run_make_members,

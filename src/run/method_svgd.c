@@ -111,6 +111,7 @@ const RpinnMethod rpinn_method_svgd = {
     .unit = "particle",
     .progress_unit = "iterations",
     .moves_together = true,
+    .draws = &rpinn_member_draws,
     .check_settings = check_settings,
     .plan = rpinn_members_plan,
     .make_draws = rpinn_run_make_particles,

@@ -11,29 +11,13 @@
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
-/* What sample_stats holds of a member's statistics: all but its time, which differs from run to run. */
-static const struct {
-  RpinnMemberStatistic statistic;
+/* A column of sample_stats in posterior.nc. */
+typedef struct FileStatistic {
+  size_t statistic; /* its place among those in the store */
   const char *name;
-} file_statistics[] = {{RPINN_MEMBER_LOSS, "loss"},
-                       {RPINN_MEMBER_GRADIENT_NORM, "gradient_norm"},
-                       {RPINN_MEMBER_ITERATIONS, "iterations"},
-                       {RPINN_MEMBER_EVALUATIONS, "evaluations"},
-                       {RPINN_MEMBER_CONVERGED, "converged"},
-                       {RPINN_MEMBER_ATTEMPTS, "attempts"}};
-enum { NUM_FILE_STATISTICS = sizeof file_statistics / sizeof file_statistics[0] };
-
-/* The same of a draw of a chain: all of them. */
-static const char *const chain_statistic_names[] = {
-#define STATISTIC_NAME(name, text, is_boolean) text,
-    RPINN_CHAIN_STATISTIC_LIST(STATISTIC_NAME)
-#undef STATISTIC_NAME
-};
-static const bool chain_statistic_is_boolean[] = {
-#define STATISTIC_IS_BOOLEAN(name, text, is_boolean) is_boolean,
-    RPINN_CHAIN_STATISTIC_LIST(STATISTIC_IS_BOOLEAN)
-#undef STATISTIC_IS_BOOLEAN
-};
+  bool is_boolean;
+} FileStatistic;
+enum { MAX_FILE_STATISTICS = 16 };
 
 typedef struct Pass {
   RpinnContext *context;
@@ -51,6 +35,15 @@ typedef struct Pass {
   double *energies; /* [num_chains][num_draws] */
 } Pass;
 
+struct RpinnDrawKind {
+  size_t num_statistics; /* of a draw in the store … */
+  bool has_loss_parts;   /* … and behind them the parts of its loss */
+  size_t num_file_statistics;
+  const FileStatistic *file_statistics;
+  /* The pass over all draws in the store: opens the file, fills moments, kept draws and what is this kind's own. */
+  RpinnStatus (*gather)(Pass *pass);
+};
+
 static RpinnStatus check_stop(const Pass *pass) {
   return rpinn_run_is_stopped(pass->context, pass->run) ? rpinn_fail_interrupted(pass->context) : RPINN_OK;
 }
@@ -67,6 +60,46 @@ static RpinnStatus check_lengths(const Pass *pass, const RpinnStoredMember *memb
       (unsigned long long)member->index, member->num_parameters, member->num_statistics, num_parameters,
       num_statistics);
 }
+
+/* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
+ * the rows of a gaussian term is not used. */
+static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
+  RpinnPosterior *posterior = pass->run->posteriors[0];
+  if (!pass->with_file) return RPINN_OK;
+  RPINN_TRY(rpinn_posterior_residuals(posterior, theta, pass->log_likelihood, NULL));
+  double *row = pass->log_likelihood;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
+    for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
+      *row = constant - 0.5 * *row * *row;
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus open_file(Pass *pass, uint64_t num_draws) {
+  const RpinnRun *run = pass->run;
+  const RpinnDrawKind *kind = run->method->draws;
+  char path[RPINN_PATH_SIZE];
+  const char *names[MAX_FILE_STATISTICS];
+  bool is_boolean[MAX_FILE_STATISTICS];
+  if (!pass->with_file) return RPINN_OK;
+  for (size_t k = 0; k < kind->num_file_statistics; k++) {
+    names[k] = kind->file_statistics[k].name;
+    is_boolean[k] = kind->file_statistics[k].is_boolean;
+  }
+  RpinnPosteriorFileOptions options = {.method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
+                                       .num_chains = run->plan.num_chains,
+                                       .num_draws = num_draws,
+                                       .num_warmup = run->num_warmup_kept,
+                                       .num_statistics = kind->num_file_statistics,
+                                       .statistic_names = names,
+                                       .statistic_is_boolean = is_boolean,
+                                       .keep_every = run->results.keep_every};
+  snprintf(path, sizeof path, "%s/posterior.nc", run->folder.path);
+  return rpinn_posterior_file_create(pass->context, path, run->posteriors[0], &options, &pass->file);
+}
+
+/* ---- members ---- */
 
 static RpinnStop stop_of_name(const char *name) {
   for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
@@ -99,26 +132,20 @@ static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   return RPINN_OK;
 }
 
-/* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
- * the rows of a gaussian term is not used. */
-static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
-  RpinnPosterior *posterior = pass->run->posteriors[0];
-  if (!pass->with_file) return RPINN_OK;
-  RPINN_TRY(rpinn_posterior_residuals(posterior, theta, pass->log_likelihood, NULL));
-  double *row = pass->log_likelihood;
-  for (size_t t = 0; t < posterior->model.num_terms; t++) {
-    double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
-    for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
-      *row = constant - 0.5 * *row * *row;
-  }
-  return RPINN_OK;
-}
+/* What the file holds of a member's statistics: all but its time, which differs from run to run. */
+static const FileStatistic member_statistics[] = {{RPINN_MEMBER_LOSS, "loss", false},
+                                                  {RPINN_MEMBER_GRADIENT_NORM, "gradient_norm", false},
+                                                  {RPINN_MEMBER_ITERATIONS, "iterations", false},
+                                                  {RPINN_MEMBER_EVALUATIONS, "evaluations", false},
+                                                  {RPINN_MEMBER_CONVERGED, "converged", true},
+                                                  {RPINN_MEMBER_ATTEMPTS, "attempts", false}};
+enum { NUM_MEMBER_COLUMNS = sizeof member_statistics / sizeof member_statistics[0] };
 
 static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
   if (!pass->with_file) return RPINN_OK;
-  double statistics[NUM_FILE_STATISTICS];
-  for (size_t k = 0; k < NUM_FILE_STATISTICS; k++)
-    statistics[k] = member->statistics[file_statistics[k].statistic];
+  double statistics[NUM_MEMBER_COLUMNS];
+  for (size_t k = 0; k < NUM_MEMBER_COLUMNS; k++)
+    statistics[k] = member->statistics[member_statistics[k].statistic];
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
                              .parameters = member->parameters,
@@ -150,6 +177,28 @@ static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
   }
   return RPINN_OK;
 }
+
+static RpinnStatus gather_members(Pass *pass) {
+  RpinnRun *run = pass->run;
+  RpinnRunResults *results = &run->results;
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
+  uint64_t finished = results->num_members - results->num_failed;
+  if (!results->num_members)
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder.path}, "this run has no member yet");
+  if (!finished)
+    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
+                      (unsigned long long)results->num_failed);
+  results->num_draws = finished;
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
+  RPINN_TRY(open_file(pass, finished));
+  return rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, visit_member, pass);
+}
+
+const RpinnDrawKind rpinn_member_draws = {.num_statistics = RPINN_NUM_MEMBER_STATISTICS,
+                                          .has_loss_parts = true,
+                                          .num_file_statistics = NUM_MEMBER_COLUMNS,
+                                          .file_statistics = member_statistics,
+                                          .gather = gather_members};
 
 /* ---- chains ---- */
 
@@ -206,6 +255,7 @@ static RpinnStatus gather_chains(Pass *pass) {
   size_t width = run->posteriors[0]->model.num_parameters + run->outputs.num_values;
   uint64_t num_draws = run->plan.num_chains * run->plan.num_draws;
   run->results.num_draws = num_draws;
+  RPINN_TRY(open_file(pass, run->plan.num_draws));
   RPINN_TRY(rpinn_run_make_weights(pass->context, run, num_draws, num_draws));
   run->results.chains.chains = calloc(run->plan.num_chains, sizeof *run->results.chains.chains);
   pass->chain_moments = rpinn_moments_create(run->outputs.num_values);
@@ -221,6 +271,19 @@ static RpinnStatus gather_chains(Pass *pass) {
                                               run->results.chains.outputs);
 }
 
+/* All of them, in the order in which they are stored. */
+static const FileStatistic chain_statistics[] = {
+#define FILE_STATISTIC(name, text, is_boolean) {RPINN_CHAIN_##name, text, is_boolean},
+    RPINN_CHAIN_STATISTIC_LIST(FILE_STATISTIC)
+#undef FILE_STATISTIC
+};
+_Static_assert(sizeof chain_statistics / sizeof chain_statistics[0] <= MAX_FILE_STATISTICS, "room for all");
+
+const RpinnDrawKind rpinn_chain_draws = {.num_statistics = RPINN_NUM_CHAIN_STATISTICS,
+                                         .num_file_statistics = RPINN_NUM_CHAIN_STATISTICS,
+                                         .file_statistics = chain_statistics,
+                                         .gather = gather_chains};
+
 /* ---- the pass ---- */
 
 static RpinnStatus allocate(Pass *pass) {
@@ -228,9 +291,9 @@ static RpinnStatus allocate(Pass *pass) {
   RpinnRunResults *results = &run->results;
   size_t count = run->outputs.num_values, bytes = (count + 1) * sizeof(double);
   uint64_t num_draws = run->plan.num_chains * run->plan.num_draws;
-  size_t num_statistics = run->plan.has_chains
-                              ? RPINN_NUM_CHAIN_STATISTICS
-                              : RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
+  const RpinnDrawKind *kind = run->method->draws;
+  size_t num_parts = kind->has_loss_parts ? run->posteriors[0]->model.num_terms + 1 : 0;
+  size_t num_statistics = kind->num_statistics + num_parts;
   results->keep_every = rpinn_keep_every(num_draws, count ? count : 1, KEPT_BYTES);
   results->mean = malloc(bytes);
   results->deviation = malloc(bytes);
@@ -249,56 +312,11 @@ static RpinnStatus allocate(Pass *pass) {
   return RPINN_OK;
 }
 
-static RpinnStatus open_file(Pass *pass, uint64_t num_draws) {
-  RpinnRun *run = pass->run;
-  char path[RPINN_PATH_SIZE];
-  const char *names[NUM_FILE_STATISTICS];
-  bool is_boolean[NUM_FILE_STATISTICS];
-  if (!pass->with_file) return RPINN_OK;
-  for (size_t k = 0; k < NUM_FILE_STATISTICS; k++) {
-    names[k] = file_statistics[k].name;
-    is_boolean[k] = file_statistics[k].statistic == RPINN_MEMBER_CONVERGED;
-  }
-  bool has_chains = run->plan.has_chains;
-  RpinnPosteriorFileOptions options = {
-      .method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
-      .num_chains = run->plan.num_chains,
-      .num_draws = num_draws,
-      .num_warmup = run->num_warmup_kept,
-      .num_statistics = has_chains ? RPINN_NUM_CHAIN_STATISTICS : NUM_FILE_STATISTICS,
-      .statistic_names = has_chains ? chain_statistic_names : names,
-      .statistic_is_boolean = has_chains ? chain_statistic_is_boolean : is_boolean,
-      .keep_every = run->results.keep_every};
-  snprintf(path, sizeof path, "%s/posterior.nc", run->folder.path);
-  return rpinn_posterior_file_create(pass->context, path, run->posteriors[0], &options, &pass->file);
-}
-
-static RpinnStatus gather_members(Pass *pass) {
-  RpinnRun *run = pass->run;
-  RpinnRunResults *results = &run->results;
-  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
-  uint64_t finished = results->num_members - results->num_failed;
-  if (!results->num_members)
-    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder.path}, "this run has no member yet");
-  if (!finished)
-    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
-                      (unsigned long long)results->num_failed);
-  results->num_draws = finished;
-  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
-  RPINN_TRY(open_file(pass, finished));
-  return rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, visit_member, pass);
-}
-
 static RpinnStatus gather(Pass *pass) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   RpinnRun *run = pass->run;
   RPINN_TRY(allocate(pass));
-  if (run->plan.has_chains) {
-    RPINN_TRY(open_file(pass, run->plan.num_draws));
-    RPINN_TRY(gather_chains(pass));
-  } else {
-    RPINN_TRY(gather_members(pass));
-  }
+  RPINN_TRY(run->method->draws->gather(pass));
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
   return rpinn_kept_draws_quantiles(run->results.kept, 3, probabilities, run->results.low);
