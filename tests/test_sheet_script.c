@@ -1,6 +1,6 @@
 /* A sheet of every kind of panel gives the script in tests/golden/sheet.gp, to the letter: data, axes, styles, colours,
  * legend and sizes. */
-#include "check.h"
+#include "golden.h"
 
 #include "plot_sheet.h"
 
@@ -89,23 +89,7 @@ static void the_script_is_the_golden_one(void **state) {
   draw_map(&page, &sheet);
   draw_the_rest(&page, &sheet);
   rpinn_sheet_write(&sheet, "sheet", &script);
-  assert_false(script.failed);
-  char path[1024];
-  snprintf(path, sizeof path, "%s/tests/golden/sheet.gp", getenv("RPINN_SOURCE_DIR"));
-  FILE *file = fopen(path, "r");
-  check_true(file != NULL, "no file %s", path);
-  static char golden[1 << 16];
-  size_t length = fread(golden, 1, sizeof golden - 1, file);
-  golden[length] = '\0';
-  fclose(file);
-  const char *found = script.bytes, *expected = golden;
-  for (size_t line = 1; *found || *expected; line++) {
-    size_t width = strcspn(found, "\n"), wanted = strcspn(expected, "\n");
-    check_true(width == wanted && !strncmp(found, expected, width), "line %zu is\n%.*s\nexpected\n%.*s", line,
-               (int)width, found, (int)wanted, expected);
-    found += width + (found[width] == '\n');
-    expected += wanted + (expected[wanted] == '\n');
-  }
+  check_golden("sheet.gp", &script);
   rpinn_sheet_free(&sheet);
   rpinn_text_free(&script);
   rpinn_text_free(&page);
