@@ -1,0 +1,180 @@
+/* One member from begin to end on a target of its own: fresh attempts have fresh offsets and starts, and one that failed
+ * has not converged, whatever its optimiser says. */
+#include "check.h"
+
+#include "member.h"
+
+/* (theta - offset)^2 / 2 in one dimension, with a loss that turns non-finite at the end of the first attempts. */
+typedef struct Target {
+  uint32_t num_bad; /* attempts */
+  uint32_t attempts[16];
+  double offsets[16], starts[16];
+  size_t num_offsets, num_starts;
+  uint32_t attempt; /* under way */
+  double offset;
+  RpinnObjective objective;
+} Target;
+
+static void draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
+  Target *target = data;
+  target->attempts[target->num_offsets] = attempt;
+  target->offsets[target->num_offsets++] = offsets[1] = offsets[0] = (double)member + 0.1 * attempt;
+  target->attempt = attempt;
+}
+
+static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
+                              double *theta) {
+  Target *target = data;
+  check_close(offsets[0], (double)member + 0.1 * attempt, 0);
+  target->starts[target->num_starts++] = *theta = 50 + attempt;
+  return RPINN_OK;
+}
+
+static RpinnStatus evaluate(void *data, const double *theta, double *value, double *gradient) {
+  const Target *target = data;
+  double off = theta[0] - target->offset;
+  *value = 0.5 * off * off;
+  if (gradient) gradient[0] = off;
+  return RPINN_OK;
+}
+
+static const RpinnObjective *objective(void *data, const double *offsets) {
+  Target *target = data;
+  target->offset = offsets[0];
+  target->objective = (RpinnObjective){.num_parameters = 1, .data = target, .evaluate = evaluate};
+  return &target->objective;
+}
+
+static RpinnStatus loss_parts(void *data, const double *theta, const double *offsets, double *loss,
+                              double *parts, double *gradient_norm) {
+  const Target *target = data;
+  evaluate(data, theta, loss, gradient_norm);
+  check_close(offsets[0], target->offset, 0);
+  parts[0] = 7;
+  if (target->attempt < target->num_bad) *loss = (double)NAN;
+  return RPINN_OK;
+}
+
+static RpinnMemberOutcome run_member(Target *target, uint64_t index, uint32_t max_retries, double *theta) {
+  RpinnContext *context = rpinn_context_create();
+  RpinnMemberTarget own = {.num_parameters = 1,
+                           .num_rows = 1,
+                           .data = target,
+                           .draw_offsets = draw_offsets,
+                           .draw_start = draw_start,
+                           .objective = objective,
+                           .num_parts = 1,
+                           .loss_parts = loss_parts};
+  RpinnMinimizeOptions options = {.minimizer = RPINN_MINIMIZER_LBFGS,
+                                  .iterations = 100,
+                                  .gradient_tolerance = 1e-8,
+                                  .progress_tolerance = (double)NAN};
+  RpinnMember *member;
+  RpinnMemberOutcome outcome;
+  assert_int_equal(rpinn_member_create(context, &own, &options, max_retries, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_begin(context, member, index, NULL, 0), RPINN_OK);
+  do assert_int_equal(rpinn_member_advance(context, member, 1000, &outcome), RPINN_OK);
+  while (!outcome.finished);
+  *theta = outcome.theta[0];
+  check_close(outcome.parts[0], 7, 0);
+  outcome.theta = outcome.parts = NULL;
+  outcome.trace = NULL;
+  rpinn_member_destroy(member);
+  rpinn_context_destroy(context);
+  return outcome;
+}
+
+static void attempts_are_fresh(void **state) {
+  (void)state;
+  Target target = {.num_bad = 2};
+  double theta;
+  RpinnMemberOutcome outcome = run_member(&target, 4, 5, &theta);
+  assert_true(outcome.converged && !outcome.failed);
+  assert_int_equal(outcome.attempts, 2);
+  assert_int_equal(target.num_offsets, 3);
+  assert_int_equal(target.num_starts, 3);
+  for (uint32_t k = 0; k < 3; k++) {
+    assert_int_equal(target.attempts[k], k);
+    check_close(target.offsets[k], 4 + 0.1 * k, 0);
+    check_close(target.starts[k], 50 + k, 0);
+  }
+  check_close(theta, 4.2, 1e-7); /* the minimiser of the last attempt */
+  check_close(outcome.loss, 0, 1e-12);
+  assert_true(outcome.gradient_norm < 1e-8);
+}
+
+static void failed_members_have_not_converged(void **state) {
+  (void)state;
+  for (uint32_t retries = 0; retries < 3; retries++) {
+    Target target = {.num_bad = 10};
+    double theta;
+    RpinnMemberOutcome outcome = run_member(&target, 4, retries, &theta);
+    assert_true(outcome.failed);
+    assert_int_equal(outcome.stop, RPINN_STOP_GRADIENT_SMALL);
+    check_true(!outcome.converged, "a failed member counts as converged");
+    assert_int_equal(outcome.attempts, retries);
+    assert_int_equal(target.num_offsets, retries + 1);
+  }
+}
+
+/* A state goes on with the offsets of its own attempt; one that is cut off is refused. */
+static void states_know_their_attempt(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  Target target = {.num_bad = 1};
+  RpinnMemberTarget own = {.num_parameters = 1,
+                           .num_rows = 1,
+                           .data = &target,
+                           .draw_offsets = draw_offsets,
+                           .draw_start = draw_start,
+                           .objective = objective,
+                           .num_parts = 1,
+                           .loss_parts = loss_parts};
+  RpinnMinimizeOptions options = {.minimizer = RPINN_MINIMIZER_ADAM,
+                                  .iterations = 40,
+                                  .adam = {.learning_rate = 0.1,
+                                           .beta1 = 0.9,
+                                           .beta2 = 0.999,
+                                           .epsilon = 1e-8,
+                                           .decay_rate = 1,
+                                           .decay_steps = 1},
+                                  .gradient_tolerance = (double)NAN,
+                                  .progress_tolerance = (double)NAN};
+  RpinnMember *member;
+  RpinnMemberOutcome outcome;
+  assert_int_equal(rpinn_member_create(context, &own, &options, 3, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_begin(context, member, 6, NULL, 0), RPINN_OK);
+  assert_int_equal(rpinn_member_advance(context, member, 40, &outcome),
+                   RPINN_OK); /* the first attempt fails */
+  assert_false(outcome.finished);
+  assert_int_equal(rpinn_member_advance(context, member, 25, &outcome), RPINN_OK);
+  assert_false(outcome.finished);
+  assert_int_equal(rpinn_member_num_iterations(member), 25);
+  size_t size = rpinn_member_state_size(member);
+  char *saved = malloc(size);
+  rpinn_member_save(member, saved);
+  target.num_offsets = target.num_starts = 0;
+  assert_int_equal(rpinn_member_begin(context, member, 6, saved, size), RPINN_OK);
+  assert_int_equal(rpinn_member_num_iterations(member), 25);
+  assert_int_equal(target.num_offsets, 1);
+  assert_int_equal(target.attempts[0], 1);
+  assert_int_equal(target.num_starts, 0);
+  assert_int_equal(rpinn_member_advance(context, member, 1000, &outcome), RPINN_OK);
+  assert_true(outcome.finished && !outcome.failed);
+  assert_int_equal(outcome.iterations, 40);
+  assert_int_equal(outcome.attempts, 1);
+  for (size_t cut = 0; cut < size; cut++) {
+    target.num_offsets = 0;
+    assert_int_equal(rpinn_member_begin(context, member, 6, saved, cut), RPINN_ERROR_INPUT);
+  }
+  free(saved);
+  rpinn_member_destroy(member);
+  rpinn_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(attempts_are_fresh),
+                                     cmocka_unit_test(failed_members_have_not_converged),
+                                     cmocka_unit_test(states_know_their_attempt)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
