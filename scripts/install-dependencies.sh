@@ -22,6 +22,7 @@ build | liblapacke-dev     | header lapacke.h          | matrix factorisations
 build | libarpack2-dev     | optional_module arpack    | leading parts of spectra (optional)
 build | libsqlite3-dev     | module sqlite3            | crash-safe checkpoints
 build | libnetcdf-dev      | module netcdf             | posterior files
+build | libpng-dev         | module libpng             | maps in reports
 test  | clang              | tool clang                | second compiler of the checks
 test  | CLANG_RUNTIME      | clang_runtime             | sanitizers and libFuzzer for clang
 test  | clang-format       | tool clang-format         | format check

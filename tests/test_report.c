@@ -6,7 +6,6 @@
 
 #include "colour_map.h"
 #include "markup.h"
-#include "raster_image.h"
 #include "report_maps.h"
 #include "report_page.h"
 #include "rpinn/report.h"
@@ -467,49 +466,6 @@ static void colours_are_even(void **state) {
   }
 }
 
-static size_t decode_base64(const char *text, uint8_t *bytes) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  size_t count = 0;
-  uint32_t group = 0;
-  for (size_t i = 0; text[i] && text[i] != '='; i++) {
-    const char *digit = strchr(digits, text[i]);
-    assert_non_null(digit);
-    group = group << 6 | (uint32_t)(digit - digits);
-    if (i % 4 != 0) bytes[count++] = (uint8_t)(group >> (6 - 2 * (i % 4)) & 255);
-  }
-  return count;
-}
-
-/* The image of 300 by 400 values spans more than one stored block; its bytes lie where PNG has them. */
-static void images_hold_their_values(void **state) {
-  (void)state;
-  enum { COLUMNS = 300, ROWS = 400, HEADER = 8 + 25 + 12 + 768, BLOCK = 65535 };
-  static const uint8_t start[] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0,   0, 0, 13, 'I', 'H', 'D',
-                                  'R',  0,   0,   1,   44, 0,  0,  1,  144, 8, 3, 0,  0,   0};
-  static const uint8_t end[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
-  double *values = calloc((size_t)COLUMNS * ROWS, sizeof *values);
-  for (size_t k = 0; k < (size_t)COLUMNS * ROWS; k++) values[k] = (double)(k % 255);
-  values[7] = (double)NAN;
-  RpinnText page = {0};
-  assert_int_equal(rpinn_raster_image_append(&page, RPINN_COLOURS_SPREAD, COLUMNS, ROWS, values, 0, 254),
-                   RPINN_OK);
-  static const char prefix[] = "data:image/png;base64,";
-  assert_memory_equal(page.bytes, prefix, sizeof prefix - 1);
-  uint8_t *bytes = malloc(page.length);
-  size_t length = decode_base64(page.bytes + sizeof prefix - 1, bytes);
-  assert_memory_equal(bytes, start, sizeof start);
-  assert_memory_equal(bytes + length - sizeof end, end, sizeof end);
-  const uint8_t *stream = bytes + HEADER + 8 + 2; /* behind the chunk's head and zlib's */
-  for (size_t row = 0; row < ROWS; row++)
-    for (size_t column = 0; column < COLUMNS; column++) {
-      size_t at = row * (COLUMNS + 1) + 1 + column, pixel = row * COLUMNS + column;
-      assert_int_equal(stream[at + 5 * (at / BLOCK + 1)], pixel == 7 ? 255 : pixel % 255);
-    }
-  free(bytes);
-  free(values);
-  rpinn_text_free(&page);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(one_coordinate_has_curves),
                                      cmocka_unit_test(a_page_without_truth_or_spread_says_so),
@@ -523,7 +479,6 @@ int main(void) {
                                      cmocka_unit_test(names_are_escaped),
                                      cmocka_unit_test(numbers_read_well),
                                      cmocka_unit_test(plots_bear_any_numbers),
-                                     cmocka_unit_test(colours_are_even),
-                                     cmocka_unit_test(images_hold_their_values)};
+                                     cmocka_unit_test(colours_are_even)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -27,6 +27,7 @@ corner() {
 corner CUDA 'cuda|cublas|cusolver|curand|cusparse|nvrtc|nvml|nvtx|cooperative_groups' src/backend/cuda
 corner NetCDF 'netcdf' src/io
 corner SQLite 'sqlite3' src/io
+corner libpng 'png|zlib' src/plot
 # BLAS is one for the process: one place decides about it.
 blas=$(grep -rl 'openblas_set_num_threads' src cli include | grep -v '^src/base/blas_threads.c$' || true)
 if [[ -n $blas ]]; then complain "threads of BLAS are set outside of src/base/blas_threads.c:" "$blas"; fi
