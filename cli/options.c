@@ -30,7 +30,7 @@ static const Flag flags[] = {
      "the run directory (default results/<problem>-<method>)"},
     {"--quiet", NULL, OPTIONS_RUN, offsetof(Options, quiet), "no progress and no table"},
     {"--resume", NULL, OPTIONS_RUN, offsetof(Options, resume),
-     "go on with the run in --out, or add members with more --samples"},
+     "go on with the run in --out, or begin it where there is none; more --samples add members"},
     {"--plan", NULL, OPTIONS_RUN, offsetof(Options, plan),
      "say what would run, its time, memory and disk, then stop"},
     {"--points", "FILE.csv", OPTIONS_PREDICT, offsetof(Options, points),
@@ -351,7 +351,8 @@ int report_failure(const RpinnContext *context, RpinnStatus status) {
 
 static void print_log(void *user, RpinnLogLevel level, const char *line) {
   (void)user;
-  if (level == RPINN_LOG_WARNING) fprintf(stderr, "rpinn: warning: %s\n", line);
+  if (level >= RPINN_LOG_INFO)
+    fprintf(stderr, "rpinn: %s%s\n", level == RPINN_LOG_WARNING ? "warning: " : "", line);
 }
 
 RpinnContext *make_context(void) {

@@ -634,6 +634,13 @@ RpinnStatus rpinn_member_store_has(RpinnContext *context, RpinnMemberStore *stor
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store, uint64_t *number) {
+  int64_t last = 0;
+  RPINN_TRY(query_number(context, store, "SELECT coalesce(max(member) + 1, 0) FROM members", &last));
+  *number = (uint64_t)last;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
                                      uint64_t *finished, uint64_t *failed) {
   sqlite3_stmt *query;

@@ -70,6 +70,8 @@ RpinnStatus rpinn_member_store_get_state(RpinnContext *context, RpinnMemberStore
 RpinnStatus rpinn_member_store_get_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
                                         char **value);
 RpinnStatus rpinn_member_store_has(RpinnContext *context, RpinnMemberStore *store, uint64_t index, bool *has);
+/* The number behind the last member, 0 when there is none. */
+RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store, uint64_t *number);
 /* Members with index < below: all that are there, and those of them that failed. */
 RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
                                      uint64_t *finished, uint64_t *failed);

@@ -29,4 +29,8 @@ struct RpinnPosterior {
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);
 
+/* Does run.yaml name a table of the truth where the problem draws and solves one? With data from a file the next reader
+ * draws no field: it needs the one of these data. */
+bool rpinn_posterior_saves_made_truth(const RpinnPosterior *posterior);
+
 #endif

@@ -72,6 +72,10 @@ static RpinnStatus save_priors(RpinnContext *context, const RpinnPosterior *post
   return RPINN_OK;
 }
 
+bool rpinn_posterior_saves_made_truth(const RpinnPosterior *posterior) {
+  return reads_data(posterior) && rpinn_truth_is_drawn(&posterior->data->truth);
+}
+
 RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *posterior, const char *folder) {
   const RpinnProblem *problem = posterior->problem;
   RpinnProblemFiles files = {
@@ -79,8 +83,7 @@ RpinnStatus rpinn_posterior_save(RpinnContext *context, const RpinnPosterior *po
       .data = reads_data(posterior) ? "data.csv" : NULL,
       .predict =
           problem->has_predict && problem->predict_at.sampling == RPINN_POINTS_CSV ? "predict.csv" : NULL};
-  /* With data from a file the next reader draws no field: it needs the one of these data as a table. */
-  files.truth_is_made = files.data && rpinn_truth_is_drawn(&posterior->data->truth);
+  files.truth_is_made = rpinn_posterior_saves_made_truth(posterior);
   files.truth = problem->truth.file || files.truth_is_made ? "truth.csv" : NULL;
   RpinnText text = {0};
   RpinnStatus status = RPINN_OK;

@@ -23,6 +23,9 @@ static inline const char *rpinn_report_setting(const RpinnRun *run, RpinnSetting
   return run->problem->settings.values[setting].text;
 }
 
+/* By which a page is known as one of ours. */
+#define RPINN_REPORT_MARK "<meta name=\"generator\" content=\"rpinn\"/>"
+
 /* report_style.c: everything up to <body>, and what comes after the last section. */
 void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *page);
 void rpinn_report_close_page(const RpinnReport *report);

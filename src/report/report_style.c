@@ -74,11 +74,11 @@ static const char style[] =
     "details::details-content{content-visibility:visible;block-size:auto}}";
 
 void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *page) {
-  rpinn_text_append(page,
-                    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                    "'unsafe-inline'; img-src data:\"/>\n<title>");
+  rpinn_text_append(
+      page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" RPINN_REPORT_MARK "\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'; img-src data:\"/>\n<title>");
   rpinn_markup_text(page, title);
   rpinn_text_append(page, ", ");
   rpinn_markup_text(page, subtitle);

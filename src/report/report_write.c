@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json_writer.h"
 #include "report_compare.h"
@@ -65,6 +66,22 @@ static void list_for_programs(const Outcome *outcome, RpinnText *text) {
   rpinn_text_append(text, "\n");
 }
 
+/* A page that stands outside of runs must be one of ours to be replaced. */
+static RpinnStatus check_place(RpinnContext *context, const char *folder) {
+  char path[RPINN_PATH_SIZE + 64], head[1024];
+  snprintf(path, sizeof path, "%s/checkpoint.db", folder);
+  if (access(path, F_OK) == 0) return RPINN_OK;
+  snprintf(path, sizeof path, "%s/report.html", folder);
+  FILE *file = fopen(path, "rb");
+  if (!file) return RPINN_OK;
+  head[fread(head, 1, sizeof head - 1, file)] = '\0';
+  fclose(file);
+  if (strstr(head, RPINN_REPORT_MARK)) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = path},
+                       "this is no report of rpinn, and would be replaced by one; move it away, or choose "
+                       "another folder with --out");
+}
+
 static RpinnStatus save(RpinnContext *context, const RpinnText *page, const RpinnReportOptions *options,
                         Outcome *outcome, RpinnText *text) {
   RpinnRunFolder place = {0};
@@ -72,6 +89,7 @@ static RpinnStatus save(RpinnContext *context, const RpinnText *page, const Rpin
   if (!*outcome->folder || strlen(outcome->folder) >= sizeof place.path)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "--out needs a name of 1 to %zu characters",
                       sizeof place.path - 1);
+  RPINN_TRY(check_place(context, outcome->folder));
   snprintf(place.path, sizeof place.path, "%s", outcome->folder);
   snprintf(figures, sizeof figures, "%s/figures", outcome->folder);
   RPINN_TRY(rpinn_make_folders(context, outcome->figures->count ? figures : outcome->folder));

@@ -69,6 +69,18 @@ RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberSto
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *store,
+                                     const RpinnDrawPlan *plan, uint64_t *length) {
+  uint64_t most = (uint64_t)1 << PHASE_BITS, of_chain;
+  if (!plan->has_chains) return rpinn_member_store_behind_last(context, store, length);
+  *length = 0;
+  for (uint64_t chain = 0; chain < plan->num_chains; chain++) {
+    RPINN_TRY(find_length(context, store, chain, false, most - 1, &of_chain));
+    if (of_chain > *length) *length = of_chain;
+  }
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_draw_store_shorten_plan(RpinnContext *context, RpinnMemberStore *store,
                                           RpinnDrawPlan *plan) {
   if (!plan->has_chains) return RPINN_OK;

@@ -43,6 +43,9 @@ RpinnStatus rpinn_draw_store_shorten_plan(RpinnContext *context, RpinnMemberStor
 /* Draws of the plan in the store that did not fail. */
 RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
                                    uint64_t *count);
+/* Draws of the longest of the chains; without chains, the number behind the last member. */
+RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *store,
+                                     const RpinnDrawPlan *plan, uint64_t *length);
 /* Draws (of the warmup) that the shortest of the chains has, at most `most`. */
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,

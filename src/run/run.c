@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "blas_threads.h"
-#include "gaussian_term.h"
 #include "rpinn/version.h"
 #include "run_state.h"
 #include "run_targets.h"
@@ -53,22 +52,6 @@ RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size
   for (size_t i = 1; i < count; i++)
     RPINN_TRY(rpinn_posterior_share(context, run->posteriors[0], &run->posteriors[i]));
   return rpinn_draw_outputs_plan(context, run->posteriors[0], &run->outputs);
-}
-
-RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
-  RpinnProblemFiles files = {.data = "data.csv",
-                             .truth = "truth.csv",
-                             .predict = "predict.csv",
-                             .has_priors = true,
-                             .only_fixed = true};
-  RPINN_TRY(rpinn_problem_write(context, posterior->problem, &files, identity));
-  rpinn_data_set_write(posterior->data, identity);
-  for (size_t t = 0; t < posterior->problem->num_terms; t++) {
-    const RpinnTermData *data = &posterior->data->terms[t];
-    if (data->given.count) rpinn_gaussian_term_write_given(posterior->problem, data, identity);
-    if (data->mix) rpinn_point_set_write(posterior->problem, &data->points, identity);
-  }
-  return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 
 static RpinnStatus open_store(RpinnContext *context, RpinnRun *run) {
@@ -134,11 +117,14 @@ static RpinnStatus finish(RpinnContext *context, RpinnRun *run) {
 static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
-  RPINN_TRY(rpinn_run_folder_open(context, run->options->folder, run->options->resume, &run->folder));
+  RPINN_TRY(
+      rpinn_run_folder_open(context, run->options->folder, run->problem, run->options->resume, &run->folder));
   RPINN_TRY(open_store(context, run));
+  RPINN_TRY(rpinn_run_check_resumed(context, run));
+  RPINN_TRY(rpinn_run_folder_open_log(context, &run->folder));
   rpinn_run_folder_log(
       &run->folder, "rpinn %s: %s problem %s, method %s, %llu samples, backend %s %s, %zu threads, seed %llu",
-      rpinn_version(), run->options->resume ? "resumed" : "new", run->problem->name,
+      rpinn_version(), run->folder.is_new ? "new" : "resumed", run->problem->name,
       run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)run->num_samples,
       run->posteriors[0]->backend->operations->name, rpinn_run_precision_name(run), run->num_threads,
       (unsigned long long)run->posteriors[0]->seed);

@@ -1,5 +1,6 @@
 #include "run_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "member_store.h"
+#include "method.h"
 #include "part_file.h"
 
 static double steady_seconds(void) {
@@ -61,19 +63,86 @@ static RpinnStatus check_length(RpinnContext *context, const char *path) {
                     length, (int)LONGEST);
 }
 
-RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,
-                                  RpinnRunFolder *folder) {
+/* ---- whose files ---- */
+
+/* A file that a run writes into its folder, beside checkpoint.db and the file of its method. */
+static const char *const own_names[] = {
+    "run.yaml",    "data.csv",     "truth.csv",  "predict.csv",       "posterior.nc",    "predictions.csv",
+    "summary.csv", "summary.json", "fields.vti", "report.html",       "shape_plane.csv", "shape_points.csv",
+    "run.log",     "draws.spool",  "figures",    "shape_spectrum.csv"};
+enum { NUM_OWN_NAMES = sizeof own_names / sizeof own_names[0] };
+
+/* File number index that a run of the problem may write; false behind the last one. */
+static bool own_name(const RpinnProblem *problem, size_t index, char name[RPINN_PATH_SIZE]) {
+  if (index < NUM_OWN_NAMES) {
+    snprintf(name, RPINN_PATH_SIZE, "%s", own_names[index]);
+    return true;
+  }
+  index -= NUM_OWN_NAMES;
+  const char *file = rpinn_problem_method(problem)->about.file;
+  if (file && index-- == 0) {
+    snprintf(name, RPINN_PATH_SIZE, "%s", file);
+    return true;
+  }
+  if (index / 2 >= problem->num_terms) return false;
+  snprintf(name, RPINN_PATH_SIZE, "%.200s_%s.csv", problem->terms[index / 2].name,
+           index % 2 ? "points" : "given");
+  return true;
+}
+
+/* Refuse the first file of such a name that is there, or where the run is there too, that is a link. */
+static RpinnStatus check_files(RpinnContext *context, const RpinnRunFolder *folder,
+                               const RpinnProblem *problem, bool holds_run) {
+  char name[RPINN_PATH_SIZE], path[2 * RPINN_PATH_SIZE];
+  struct stat info;
+  for (size_t i = 0; own_name(problem, i, name); i++) {
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    if (lstat(path, &info) != 0 || (holds_run && !S_ISLNK(info.st_mode))) continue;
+    return rpinn_fail_at(context, (RpinnPlace){.file = folder->path},
+                         holds_run ? "%s is a link, which the run would replace; expected a file of the run: "
+                                     "move it away"
+                                   : "there is no run here, but %s, which a run would replace; move it away, "
+                                     "or choose another folder with --out",
+                         name);
+  }
+  return RPINN_OK;
+}
+
+/* Absent counts as empty. */
+static bool is_empty(const char *path) {
+  DIR *stream = opendir(path);
+  bool empty = stream || errno == ENOENT;
+  for (struct dirent *entry = stream ? readdir(stream) : NULL; entry && empty; entry = readdir(stream))
+    empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+  if (stream) closedir(stream);
+  return empty;
+}
+
+RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const RpinnProblem *problem,
+                                  bool resume, RpinnRunFolder *folder) {
   char file[RPINN_PATH_SIZE];
   *folder = (RpinnRunFolder){.started = steady_seconds()};
   RPINN_TRY(check_length(context, path));
   memcpy(folder->path, path, strlen(path) + 1);
   file_path(folder, "checkpoint.db", "", file);
   bool holds_run = access(file, F_OK) == 0;
+  folder->is_new = !holds_run;
   if (!resume && holds_run)
     return refuse(context, path,
                   "this folder holds a run already; go on with it by --resume, or choose another with --out");
-  if (resume && !holds_run) return refuse(context, path, "there is no run to resume in this folder");
-  RPINN_TRY(rpinn_make_folders(context, path));
+  if (resume && !holds_run && !is_empty(path))
+    return refuse(
+        context, path,
+        "there is no run to resume in this folder, and it is not empty: one that is absent or empty "
+        "begins a run");
+  RPINN_TRY(check_files(context, folder, problem, holds_run));
+  if (resume && !holds_run)
+    rpinn_log(context, RPINN_LOG_INFO, "there is no run to resume in %s yet: it begins here", path);
+  return rpinn_make_folders(context, path);
+}
+
+RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnRunFolder *folder) {
+  char file[RPINN_PATH_SIZE];
   file_path(folder, "run.log", "", file);
   folder->log = fopen(file, "a");
   return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "context.h"
+#include "problem.h"
 #include "text.h"
 
 enum { RPINN_PATH_SIZE = 4096 };
@@ -13,14 +14,18 @@ typedef struct RpinnRunFolder {
   char path[RPINN_PATH_SIZE - 64];
   FILE *log;
   double started; /* seconds of the steady clock */
+  bool is_new;    /* there was no run before */
 } RpinnRunFolder;
 
 /* A folder with its parents, as mkdir -p; path has fewer than RPINN_PATH_SIZE characters. */
 RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path);
-/* Make the folder with its parents and open run.log. A folder that holds a run is refused, unless it is to be
- * resumed; then one that holds none is. */
-RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, bool resume,
-                                  RpinnRunFolder *folder);
+/* Make the folder with its parents, for a run of the problem. Refused, as bad input: one that holds a run, unless it is
+ * resumed; one without a run that holds files which the run would replace; and to resume, one with other files and no
+ * run, or with a link in the place of a file of the run. */
+RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const RpinnProblem *problem,
+                                  bool resume, RpinnRunFolder *folder);
+/* Open run.log, once the store has made the folder the run's own. */
+RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnRunFolder *folder);
 void rpinn_run_folder_close(RpinnRunFolder *folder);
 
 /* One line with the seconds since the start. */

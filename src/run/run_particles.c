@@ -251,22 +251,6 @@ static RpinnStatus make_particles(Session *session) {
   return save_state(session);
 }
 
-/* Particles move together: their number cannot change later. */
-static RpinnStatus check_number(RpinnContext *context, const RpinnRun *run) {
-  char *before = NULL, text[32];
-  snprintf(text, sizeof text, "%llu", (unsigned long long)run->num_samples);
-  RPINN_TRY(rpinn_member_store_get_text(context, run->store, "particles", &before));
-  bool differs = before && strcmp(before, text) != 0;
-  RpinnStatus status = RPINN_OK;
-  if (differs)
-    status =
-        rpinn_fail(context, RPINN_ERROR_INPUT,
-                   "this run has %.20s particles, which move together; found --samples %s, expected %.20s",
-                   before, text, before);
-  free(before);
-  return differs ? status : rpinn_member_store_set_text(context, run->store, "particles", text);
-}
-
 static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
                                   Session **result) {
   Session *session = *result = calloc(1, sizeof *session);
@@ -298,7 +282,6 @@ static void destroy_session(Session *session) {
 
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
   Session *session;
-  RPINN_TRY(check_number(context, run));
   RpinnStatus status = create_session(context, run, targets, &session);
   if (status == RPINN_OK) status = make_particles(session);
   destroy_session(session);

@@ -148,6 +148,9 @@ double rpinn_run_time_limit(const RpinnRun *run);
 /* What must not change when a run goes on: run.yaml and the data beside it, but for units and for the settings that
  * the table calls FREE. */
 RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity);
+/* May the run go on in its folder, whose store is open? Bad input: a run.yaml there that is not the run's, more draws
+ * there than are asked for, another number of draws that move together. */
+RpinnStatus rpinn_run_check_resumed(RpinnContext *context, const RpinnRun *run);
 /* The method, and how many draws the settings ask for. */
 void rpinn_run_read_method(RpinnRun *run);
 RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t count);

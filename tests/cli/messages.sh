@@ -106,7 +106,7 @@ mistake "the name of the run directory has 491 characters from the root on; expe
 mistake "expected at most 490" run plain.yaml --method map --out "$part/$part/$part/$part"
 if [[ -e ${longest}e || -e $part/$part/$part ]]; then complain "a name that is too long leaves a folder"; fi
 sed "s/^name: .*/name: $part$part$part/" plain.yaml > long.yaml
-mistake "expected --out DIR" run long.yaml --method map
+mistake "long.yaml:1:7: name has 600 bytes; expected at most 200" run long.yaml --method map
 
 # ---- time limits ----
 # One member is made however short the time is; a run without any result yet was interrupted, and can go on.

@@ -35,6 +35,15 @@ run 0 run named.yaml --samples 4 --threads 2 --time-limit 1000 --correct mh "${s
 run 0 summary named
 has "$out" "4 members"
 
+# A truth that was drawn, beside data from a file: run.yaml names its table, and still belongs to the run.
+sed -e 's/at: {cells: 6}, data: truth/data: logs.csv/' -e 's/at: {same_as: logs}/at: {cells: 5}/' \
+  "$RPINN_SOURCE_DIR/tests/problems/drawn-truth.yaml" > drawn.yaml
+printf 'x,z,value\n0.5,-0.5,-1\n1.2,-0.4,-0.5\n' > logs.csv
+run 0 run drawn.yaml --samples 2 --iterations 3 --out drawn --quiet
+run 0 report drawn
+run 0 run drawn/run.yaml --samples 3 --out drawn --quiet --resume
+run 0 run drawn.yaml --samples 4 --iterations 3 --out drawn --quiet --resume
+
 # What a run states about itself is written once, and replaced whole where it changes: a full disk leaves it as it is. A
 # limit on the size of files stands in for the disk.
 run 0 run "$RPINN_SOURCE_DIR/tests/problems/measured.yaml" --samples 3 --iterations 5 --out stated --quiet

@@ -1,0 +1,102 @@
+/* What must not change when a run goes on: what decides its draws, how many of them there are already, and what its
+ * run.yaml says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gaussian_term.h"
+#include "run_state.h"
+
+/* Problem and settings. File names are those of a run directory, so that a problem and its run.yaml say the same. */
+static RpinnStatus write_problem(RpinnContext *context, const RpinnProblem *problem, bool truth_is_made,
+                                 RpinnText *text) {
+  RpinnProblemFiles files = {.data = "data.csv",
+                             .truth = "truth.csv",
+                             .predict = "predict.csv",
+                             .truth_is_made = truth_is_made,
+                             .has_priors = true,
+                             .only_fixed = true};
+  return rpinn_problem_write(context, problem, &files, text);
+}
+
+RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
+  RPINN_TRY(
+      write_problem(context, posterior->problem, rpinn_posterior_saves_made_truth(posterior), identity));
+  rpinn_data_set_write(posterior->data, identity);
+  for (size_t t = 0; t < posterior->problem->num_terms; t++) {
+    const RpinnTermData *data = &posterior->data->terms[t];
+    if (data->given.count) rpinn_gaussian_term_write_given(posterior->problem, data, identity);
+    if (data->mix) rpinn_point_set_write(posterior->problem, &data->points, identity);
+  }
+  return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
+}
+
+/* ---- run.yaml ---- */
+
+/* *same: does the file say of problem and settings what the run does? One that is no problem file says nothing. */
+static RpinnStatus compare_statement(RpinnContext *context, const RpinnRun *run, const char *path,
+                                     bool *same) {
+  RpinnProblem *stated = NULL;
+  RpinnText before = {0}, now = {0};
+  bool truth_is_made = rpinn_posterior_saves_made_truth(run->posteriors[0]);
+  RpinnStatus status = rpinn_problem_load(context, path, NULL, &stated);
+  *same = false;
+  if (status == RPINN_ERROR_INPUT) return RPINN_OK;
+  if (status == RPINN_OK) status = write_problem(context, stated, false, &before);
+  if (status == RPINN_OK) status = write_problem(context, run->problem, truth_is_made, &now);
+  *same = status == RPINN_OK && !strcmp(before.bytes, now.bytes);
+  rpinn_text_free(&before);
+  rpinn_text_free(&now);
+  rpinn_problem_destroy(stated);
+  return status;
+}
+
+/* An empty one is what a full disk left of it. */
+static RpinnStatus check_statement(RpinnContext *context, const RpinnRun *run) {
+  char path[RPINN_PATH_SIZE];
+  struct stat info;
+  bool same;
+  snprintf(path, sizeof path, "%s/run.yaml", run->folder.path);
+  if (stat(path, &info) != 0 || info.st_size == 0) return RPINN_OK;
+  RPINN_TRY(compare_statement(context, run, path, &same));
+  if (same) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = path},
+                       "this is not what the run in this folder was made from; move it away, and the run "
+                       "writes its own again");
+}
+
+/* ---- numbers of draws ---- */
+
+/* Draws that move together are as many for ever. */
+static RpinnStatus check_fixed_number(RpinnContext *context, const RpinnRun *run) {
+  char *before = NULL, text[32];
+  RpinnStatus status = RPINN_OK;
+  snprintf(text, sizeof text, "%llu", (unsigned long long)run->num_samples);
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, "particles", &before));
+  if (!before) return rpinn_member_store_set_text(context, run->store, "particles", text);
+  if (strcmp(before, text) != 0)
+    status =
+        rpinn_fail(context, RPINN_ERROR_INPUT,
+                   "this run has %.20s particles, which move together; found --samples %s, expected %.20s",
+                   before, text, before);
+  free(before);
+  return status;
+}
+
+/* Results must not lose draws that are there. */
+static RpinnStatus check_number(RpinnContext *context, const RpinnRun *run) {
+  uint64_t length;
+  RPINN_TRY(rpinn_draw_store_longest(context, run->store, &run->plan, &length));
+  if (length <= run->plan.num_draws) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
+                       "this run has %llu %ss%s already, and --samples asks for %llu; expected no fewer than "
+                       "there are, or another folder with --out",
+                       (unsigned long long)length, run->method->unit,
+                       run->plan.has_chains ? " in a chain" : "", (unsigned long long)run->plan.num_draws);
+}
+
+RpinnStatus rpinn_run_check_resumed(RpinnContext *context, const RpinnRun *run) {
+  RPINN_TRY(check_statement(context, run));
+  return run->method->moves_together ? check_fixed_number(context, run) : check_number(context, run);
+}
