@@ -1,49 +1,6 @@
 /* The numbers in the figures of a report are those of the run, and lie on the axes that name them. Figures are read as
  * scripts for print, which hold what they draw; test_svg_plot.c looks at what the page makes of the same calls. */
-#include "report_bench.h"
-
-#include "report_maps.h"
-
-typedef struct FigureBench {
-  ReportBench made;
-  RpinnFigureSet figures;
-  RpinnText page;
-} FigureBench;
-
-static FigureBench draw(ReportBench made) {
-  FigureBench drawn = {.made = made};
-  RpinnReport report = {
-      .context = made.bench.context, .page = &drawn.page, .run = made.run, .figures = &drawn.figures};
-  bench_require(&made.bench, rpinn_report_page(&report), "page");
-  return drawn;
-}
-
-static void close_figures(FigureBench *drawn) {
-  rpinn_figure_set_free(&drawn->figures);
-  rpinn_text_free(&drawn->page);
-  report_bench_close(&drawn->made);
-}
-
-static const RpinnSheet *sheet_of(const FigureBench *drawn, const char *name) {
-  for (size_t i = 0; i < drawn->figures.count; i++)
-    if (!strcmp(drawn->figures.items[i]->name, name)) return &drawn->figures.items[i]->sheet;
-  fail_msg("there is no figure %s", name);
-  return NULL;
-}
-
-/* The data of a figure, block after block. */
-static void check_data(const FigureBench *drawn, const char *name, const char *expected) {
-  const char *found = sheet_of(drawn, name)->blocks.bytes;
-  if (strcmp(found, expected) != 0) fprintf(stderr, "found\n%sexpected\n%s", found, expected);
-  check_true(!strcmp(found, expected), "other data in figure %s", name);
-}
-
-/* A line of what its panel says. */
-static void check_panel(const FigureBench *drawn, const char *name, const char *words) {
-  const char *panel = sheet_of(drawn, name)->panels.bytes;
-  if (!strstr(panel, words)) fprintf(stderr, "%s\n", panel);
-  check_true(strstr(panel, words) != NULL, "figure %s has no '%s'", name, words);
-}
+#include "figure_bench.h"
 
 /* ---- one coordinate ---- */
 
@@ -96,6 +53,8 @@ static void curves(void **state) {
   check_panel(&drawn, "u", "  set ylabel \"u [Pa]\" noenhanced\n");
   check_panel(&drawn, "u", "$d4  using 1:2:(0.1) with yerrorbars");
   check_panel(&drawn, "u", "$d5  using 1:2:(0.2) with yerrorbars");
+  check_panel(&drawn, "u", "$d4 using 1:2 with points pt 7 ps 0.6 lw 0.7 lc rgb \"#00d55e00\"");
+  check_panel(&drawn, "u", "$d5 using 1:2 with points pt 5 ps 0.6 lw 0.7 lc rgb \"#00ffffff\""); /* hollow */
   /* c du/dx, of which the term pde is data */
   rpinn_text_free(&expected);
   expected = (RpinnText){0};
@@ -253,12 +212,6 @@ static void chains(void **state) {
 }
 
 /* ---- two coordinates ---- */
-
-static const char plate[] =
-    "name: plate\ncoordinates: {x: [0, 2], y: [-1, 1]}\nunits: {x: m, y: km, u: K}\nfields:\n  u: {network: "
-    "[4]}\n"
-    "truth: {u: 10*x+y}\nterms:\n  d: {expect: u, at: {points: [[0.5, -0.25]]}, data: truth, noise: 0.1}\n"
-    "prior: {reference_term: d}\npredict: {grid: [3, 2], quantities: [u]}\n";
 
 /* The mean is 10 x + 2 y, the deviation x + 2 + y/4: at (0, -1), (1, -1), … each of its own. */
 static ReportBench make_plate(void) {

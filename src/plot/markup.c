@@ -46,7 +46,7 @@ void rpinn_markup_number(RpinnText *page, double value, int digits) {
     rpinn_text_append(page, "0");
   else if (magnitude == floor(magnitude) && magnitude < 1e7)
     rpinn_text_append(page, "%.0f", magnitude);
-  else if (magnitude >= 1e-3 && magnitude < 1e5 && magnitude < pow(10, digits))
+  else if (magnitude >= 1e-3 && magnitude < 1e5 && magnitude < pow(10, digits) - 0.5) /* not 1.e+03 */
     append_plain(page, magnitude, digits);
   else if (magnitude >= 1e-3 && magnitude < 1e5)
     rpinn_text_append(page, "%.0f", magnitude);
