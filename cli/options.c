@@ -49,7 +49,7 @@ static const Flag flags[] = {
     {"--out", "DIR", OPTIONS_REPRODUCE, offsetof(Options, out),
      "the runs and the tables (default results/paper-<scale>); finished runs are not repeated"},
     {"--methods", "A,B", OPTIONS_REPRODUCE, offsetof(Options, methods),
-     "which of rpinn,ensemble,nuts,svgd to run (default: all that the table has)"},
+     "which methods of the table to run (default: all of them)"},
     {"--members", "N", OPTIONS_REPRODUCE, offsetof(Options, members),
      "another number of members, of particles, or of draws per chain, for every run"},
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},

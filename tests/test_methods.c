@@ -58,6 +58,7 @@ static void every_row_is_whole(void **state) {
     assert_non_null(method->estimate);
     assert_non_null(method->describe_run);
     assert_non_null(method->describe_settings);
+    assert_non_null(method->write_title);
     assert_non_null(method->write_lines);
     assert_int_equal(!method->about.file, !method->write_file);
     assert_int_equal(!method->about.file, !method->about.file_summary);

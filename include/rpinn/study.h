@@ -18,7 +18,7 @@ typedef struct RpinnReproduceOptions {
   const char *name;    /* one of rpinn_reproduce_name */
   const char *scale;   /* "paper": the published settings; "medium": shortened, an hour or two, still judged;
                           "quick" (default): a minute's worth, not judged */
-  const char *methods; /* of "rpinn,ensemble,nuts,svgd"; default: all that the table has */
+  const char *methods; /* names with commas between them; default: all that the table has */
   const char *members; /* another number of members, of particles, or of draws per chain, for every run */
   const char *data_folder;         /* with the published data sets; NULL: synthetic data, not judged */
   const char *folder;              /* for the runs and the tables; finished runs in it are not repeated */

@@ -312,20 +312,38 @@ void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table) 
     rpinn_text_append(table, "  warning: the chains do not agree, or diverged; rpinn diagnose says more\n");
 }
 
-static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
-  const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
+void rpinn_summary_member_title(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *members = rpinn_json_find(summary, "members");
   const RpinnMethod *method = method_of(summary);
   double good = rpinn_summary_number(summary, "samples");
+  rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good, method ? method->unit : "member",
+                    good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
+                    rpinn_summary_text(members, "start"));
+}
+
+static void table_count(const RpinnJsonValue *summary, RpinnText *table) {
+  rpinn_text_append(table, "%.0f draws", rpinn_summary_number(summary, "samples"));
+}
+
+void rpinn_summary_chain_title(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnJsonValue *chains = find_chains(summary);
+  if (!chains) {
+    table_count(summary, table);
+    return;
+  }
+  rpinn_text_append(table, "%.0f chains of %.0f draws after %.0f iterations of warmup, metric %s",
+                    rpinn_summary_number(chains, "count"), rpinn_summary_number(chains, "draws"),
+                    rpinn_summary_number(chains, "warmup"), rpinn_summary_text(chains, "metric"));
+}
+
+static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
+  const RpinnMethod *method = method_of(summary);
   rpinn_text_append(table, "%s, method %s: ", rpinn_summary_text(summary, "problem"),
                     rpinn_summary_text(summary, "method"));
-  if (chains)
-    rpinn_text_append(table, "%.0f chains of %.0f draws after %.0f iterations of warmup, metric %s",
-                      rpinn_summary_number(chains, "count"), rpinn_summary_number(chains, "draws"),
-                      rpinn_summary_number(chains, "warmup"), rpinn_summary_text(chains, "metric"));
+  if (method)
+    method->write_title(summary, table);
   else
-    rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good, method ? method->unit : "draw",
-                      good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
-                      rpinn_summary_text(members, "start"));
+    table_count(summary, table);
   rpinn_text_append(table, " in %.1f s\n\n", rpinn_summary_number(summary, "wall_seconds"));
 }
 

@@ -27,7 +27,9 @@ void rpinn_summary_score_header(const char *first, int width, RpinnText *table);
 /* A row of them, without its newline. */
 void rpinn_summary_score_row(const char *first, int width, const RpinnJsonValue *score, RpinnText *table);
 
-/* Lines of a table that methods share: losses, stops and weights of members; convergence of chains. */
+/* What was made, in the title of a table; and lines of it that methods share: losses, stops and weights of members; convergence of chains. */
+void rpinn_summary_member_title(const RpinnJsonValue *summary, RpinnText *table);
+void rpinn_summary_chain_title(const RpinnJsonValue *summary, RpinnText *table);
 void rpinn_summary_member_lines(const RpinnJsonValue *summary, RpinnText *table);
 void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table);
 

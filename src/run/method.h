@@ -106,7 +106,8 @@ typedef struct RpinnMethod {
   void (*write_json)(const RpinnRun *run, RpinnJson *json);
   /* about.file; NULL where there is none. */
   void (*write_file)(const RpinnRun *run, RpinnText *csv);
-  /* Lines of the table for people, from summary.json: below the scores and the unknowns. */
+  /* The table for people, from summary.json: what was made, in its title, and lines below the scores and unknowns. */
+  void (*write_title)(const RpinnJsonValue *summary, RpinnText *table);
   void (*write_lines)(const RpinnJsonValue *summary, RpinnText *table);
 
   /* ---- pages and verdicts ---- */

@@ -36,6 +36,7 @@ const RpinnMethod rpinn_method_map = {
     .estimate = rpinn_members_estimate,
     .describe_run = rpinn_members_describe_run,
     .describe_settings = describe_settings,
+    .write_title = rpinn_summary_member_title,
     .write_lines = rpinn_summary_member_lines,
     .legend = "member",
     .facts = rpinn_member_facts,

@@ -120,6 +120,7 @@ const RpinnMethod rpinn_method_nuts = {
     .describe_run = describe_run,
     .describe_settings = describe_settings,
     .write_file = write_diagnostics,
+    .write_title = rpinn_summary_chain_title,
     .write_lines = rpinn_summary_chain_lines,
     .legend = "draw",
     .facts = facts,

@@ -19,6 +19,7 @@ const RpinnMethod rpinn_method_rpinn = {
     .estimate = rpinn_members_estimate,
     .describe_run = rpinn_members_describe_run,
     .describe_settings = rpinn_members_describe_settings,
+    .write_title = rpinn_summary_member_title,
     .write_lines = rpinn_summary_member_lines,
     .legend = "member",
     .facts = rpinn_member_facts,

@@ -121,6 +121,7 @@ const RpinnMethod rpinn_method_svgd = {
     .load_results = rpinn_run_load_particle_trace,
     .write_json = write_json,
     .write_file = write_trace,
+    .write_title = rpinn_summary_member_title,
     .write_lines = write_lines,
     .legend = "member",
     .facts = facts,

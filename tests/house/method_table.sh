@@ -32,7 +32,7 @@ if [[ -n $found ]]; then complain "a method is compared with another one; ask it
 found=$(code "(strcmp|strncmp|strstr)\(.*\"($any)\"" | { grep -vi start || true; } | elsewhere)
 if [[ -n $found ]]; then complain "a method is compared with a name; ask its struct instead:" "$found"; fi
 
-found=$(code "\"($any)\|($any)\b" | elsewhere)
+found=$(code "\b($any)[|,] ?\"?($any)\b" | elsewhere)
 if [[ -n $found ]]; then complain "names of methods are listed beside the list:" "$found"; fi
 
 # Structs of methods are named by the lists, which make their names, and nowhere else.
