@@ -12,7 +12,8 @@ extern "C" {
 typedef struct RpinnCheck RpinnCheck;
 
 /* Compile the problem and compare its jets, Jacobian and gradient with finite differences in double. Needs no
- * data: missing data count as zeros. Keeps using the problem. */
+ * data: missing data count as zeros. Keeps using the problem. Large networks are tried at fewer points and along fewer
+ * directions; RPINN_ERROR_UNSUPPORTED for those that would take more than seconds even so. */
 RPINN_API RpinnStatus rpinn_check_create(RpinnContext *context, const RpinnProblem *problem,
                                          RpinnCheck **check);
 RPINN_API void rpinn_check_destroy(RpinnCheck *check);

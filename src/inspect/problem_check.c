@@ -1,7 +1,6 @@
 /* Derivatives of a problem against finite differences.
  *
- * All at one random point near a start, on at most POINTS_PER_TERM points of each term: what is wrong at one
- * point is wrong at many. Three layers, from the inside out: jets       every channel of every field against
+ * All at one random point near a start, on some points of each term: what is wrong at one point is wrong at many. Three layers, from the inside out: jets       every channel of every field against
  * differences of lower channels in x Jacobian   rows along random directions within each layer of each
  * network, and along each unknown gradient   energy along the same directions, with and without offsets; and
  * J^T r + prior, entry by entry    */
@@ -14,11 +13,23 @@
 
 #include "derivative_check.h"
 
-enum { POINTS_PER_TERM = 10, JET_POINTS = 6, DIRECTIONS_PER_BLOCK = 2 };
+/* How thoroughly: the first of these whose work is bearable. */
+typedef struct Effort {
+  size_t points_per_term, jet_points, directions_per_block;
+  size_t layers_per_network; /* the first and the last among them */
+} Effort;
+
+static const Effort efforts[] = {{10, 6, 2, SIZE_MAX}, {3, 2, 1, SIZE_MAX}, {2, 1, 1, 3}};
+enum { NUM_EFFORTS = sizeof efforts / sizeof efforts[0] };
+
+static const double most_work = 4e9; /* multiplications: some seconds of the plain backend */
+static const double most_parameters =
+    3e7; /* vectors of 0.24 GB, and one of them for every row of the Jacobian */
 
 typedef struct Examiner {
   RpinnContext *context;
   RpinnCheck *check;
+  Effort effort;
   RpinnEnergyModel model; /* the posterior's with fewer points */
   RpinnTermModel *terms;
   RpinnBackend *backend;
@@ -35,29 +46,79 @@ static void keep_largest(double *worst, double value) {
   if (!(value <= *worst)) *worst = value; /* NaN wins */
 }
 
+/* ---- the effort ---- */
+
+static size_t layers_to_check(const RpinnNetwork *network, const Effort *effort) {
+  size_t num_layers = network->output_only ? 1 : network->num_layers;
+  return num_layers < effort->layers_per_network ? num_layers : effort->layers_per_network;
+}
+
+/* Multiplications of all checks: an evaluation of the thinned model goes through every network once for each channel and
+ * point; a direction takes EVALUATIONS of them, twelve differences of the rows, twelve of the energy and a gradient. */
+static double work_of(const RpinnEnergyModel *model, const Effort *effort) {
+  enum { EVALUATIONS = 27, OTHERS = 30 /* the Jacobian, and jets */ };
+  double evaluation = 0, blocks = (double)model->num_unknowns;
+  for (size_t t = 0; t < model->num_terms; t++) {
+    size_t all = model->terms[t].num_points,
+           points = all < effort->points_per_term ? all : effort->points_per_term;
+    for (size_t f = 0; f < model->num_fields; f++)
+      evaluation += (double)points * (double)model->terms[t].program->channels[f].count *
+                    (double)model->networks[f].num_all;
+  }
+  for (size_t f = 0; f < model->num_fields; f++)
+    blocks += 2 * (double)layers_to_check(&model->networks[f], effort); /* weights and biases */
+  return evaluation * (blocks * (double)effort->directions_per_block * EVALUATIONS + OTHERS);
+}
+
+static RpinnStatus refuse_size(RpinnContext *context, double num_parameters) {
+  return rpinn_fail(
+      context, RPINN_ERROR_UNSUPPORTED,
+      "the networks have %.0f parameters, a vector of %.3g GB: too many to check their derivatives "
+      "within seconds; expected smaller networks, which test the same expressions",
+      num_parameters, num_parameters * sizeof(double) * 1e-9);
+}
+
+/* Before anything of the size of the networks is made. */
+static RpinnStatus check_size(RpinnContext *context, const RpinnProblem *problem) {
+  double num_parameters = (double)problem->num_unknowns;
+  for (size_t f = 0; f < problem->num_fields; f++)
+    num_parameters += (double)problem->fields[f].network.num_all;
+  return num_parameters <= most_parameters ? RPINN_OK : refuse_size(context, num_parameters);
+}
+
+static RpinnStatus choose_effort(Examiner *examiner) {
+  const RpinnEnergyModel *model = &examiner->check->posterior->model;
+  size_t k = 0;
+  while (k < NUM_EFFORTS && work_of(model, &efforts[k]) > most_work) k++;
+  if (k == NUM_EFFORTS) return refuse_size(examiner->context, (double)model->num_parameters);
+  examiner->effort = efforts[k];
+  examiner->check->is_reduced = k > 0;
+  return RPINN_OK;
+}
+
 /* ---- the smaller model ---- */
 
-/* POINTS_PER_TERM points, the first and the last among them. Of a matrix that mixes them as many rows, and the columns of
- * these points: derivatives ask for no more. */
+/* So many points, the first and the last among them. Of a matrix that mixes them as many rows, and the columns of these
+ * points: derivatives ask for no more. */
 static RpinnStatus thin_term(Examiner *examiner, RpinnTermModel *term) {
   RpinnArena *arena = examiner->check->arena;
-  size_t all = term->num_points, dimension = examiner->model.num_coordinates;
-  size_t num_rows = term->num_rows < POINTS_PER_TERM ? term->num_rows : POINTS_PER_TERM;
-  double *points = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM *dimension);
-  double *targets = RPINN_ARENA_NEW(arena, double, POINTS_PER_TERM);
-  double *mix = RPINN_ARENA_NEW(arena, double, num_rows *POINTS_PER_TERM);
+  size_t all = term->num_points, dimension = examiner->model.num_coordinates,
+         count = examiner->effort.points_per_term;
+  size_t num_rows = term->num_rows < count ? term->num_rows : count;
+  double *points = RPINN_ARENA_NEW(arena, double, count *dimension);
+  double *targets = RPINN_ARENA_NEW(arena, double, count);
+  double *mix = RPINN_ARENA_NEW(arena, double, num_rows *count);
   if (!points || !targets || !mix) return rpinn_fail_memory(examiner->context);
-  for (size_t p = 0; p < POINTS_PER_TERM; p++) {
-    size_t from = p * (all - 1) / (POINTS_PER_TERM - 1);
+  for (size_t p = 0; p < count; p++) {
+    size_t from = p * (all - 1) / (count - 1);
     memcpy(points + p * dimension, term->points + from * dimension, dimension * sizeof *points);
     targets[p] = term->targets[from];
-    for (size_t j = 0; term->mix && j < num_rows; j++)
-      mix[j * POINTS_PER_TERM + p] = term->mix[j * all + from];
+    for (size_t j = 0; term->mix && j < num_rows; j++) mix[j * count + p] = term->mix[j * all + from];
   }
   term->points = points;
   term->targets = targets;
   term->mix = term->mix ? mix : NULL;
-  term->num_points = POINTS_PER_TERM;
+  term->num_points = count;
   term->num_rows = num_rows;
   return RPINN_OK;
 }
@@ -75,7 +136,7 @@ static RpinnStatus thin_terms(Examiner *examiner) {
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     RpinnTermModel *term = &examiner->terms[t];
     *term = posterior->model.terms[t];
-    if (term->num_points > POINTS_PER_TERM) RPINN_TRY(thin_term(examiner, term));
+    if (term->num_points > examiner->effort.points_per_term) RPINN_TRY(thin_term(examiner, term));
     examiner->group_sizes[t] = term->num_rows;
     examiner->model.num_rows += term->num_rows;
   }
@@ -85,6 +146,7 @@ static RpinnStatus thin_terms(Examiner *examiner) {
 
 static RpinnStatus prepare(Examiner *examiner) {
   const RpinnPosterior *posterior = examiner->check->posterior;
+  RPINN_TRY(choose_effort(examiner));
   RPINN_TRY(thin_terms(examiner));
   size_t N = examiner->model.num_parameters, M = examiner->model.num_rows;
   RpinnArena *arena = examiner->check->arena;
@@ -185,7 +247,7 @@ static RpinnStatus check_jets(Examiner *examiner, size_t t) {
     for (size_t c = 1; c < term->program->channels[f].count && status == RPINN_OK; c++) {
       const RpinnChannel *channel = &term->program->channels[f].channels[c];
       double worst = 0, scale = 0;
-      size_t count = term->num_points < JET_POINTS ? term->num_points : JET_POINTS;
+      size_t most = examiner->effort.jet_points, count = term->num_points < most ? term->num_points : most;
       for (size_t p = 0; p < count && status == RPINN_OK; p++) {
         const double *x = term->points + p * term->num_points / count * examiner->model.num_coordinates;
         double exact, numeric, size;
@@ -271,7 +333,7 @@ static RpinnStatus check_direction(Examiner *examiner, bool with_offsets) {
 
 /* Random directions within parameters [start, start + count). */
 static RpinnStatus check_block(Examiner *examiner, size_t start, size_t count) {
-  for (int k = 0; k < DIRECTIONS_PER_BLOCK; k++) {
+  for (size_t k = 0; k < examiner->effort.directions_per_block; k++) {
     memset(examiner->direction, 0, examiner->model.num_parameters * sizeof(double));
     rpinn_stream_normals(&examiner->stream, count, examiner->direction + start);
     RPINN_TRY(check_direction(examiner, k % 2 == 1));
@@ -283,7 +345,11 @@ static RpinnStatus check_blocks(Examiner *examiner) {
   const RpinnEnergyModel *model = &examiner->model;
   for (size_t f = 0; f < model->num_fields; f++) {
     const RpinnNetwork *network = &model->networks[f];
-    for (size_t l = network->output_only ? network->num_layers - 1 : 0; l < network->num_layers; l++) {
+    size_t first = network->output_only ? network->num_layers - 1 : 0,
+           num_layers = network->num_layers - first;
+    size_t count = layers_to_check(network, &examiner->effort);
+    for (size_t k = 0; k < count; k++) {
+      size_t l = first + (count > 1 ? k * (num_layers - 1) / (count - 1) : 0);
       size_t num_weights = network->width[l] * network->width[l + 1];
       size_t start = (size_t)(rpinn_network_weights(network, examiner->theta, l) - examiner->theta);
       RPINN_TRY(check_block(examiner, start, num_weights));
@@ -422,6 +488,14 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
   const RpinnPosterior *posterior = check->posterior;
   const RpinnProblem *problem = posterior->problem;
   char text[512];
+  if (check->is_reduced) {
+    snprintf(
+        text, sizeof text,
+        "%zu parameters are many: fewer points and directions were tried than usual; smaller networks test "
+        "the same expressions thoroughly",
+        posterior->model.num_parameters);
+    RPINN_TRY(warn(context, check, text));
+  }
   for (size_t t = 0; t < problem->num_terms; t++) {
     if (rpinn_sigma_exceeds_noise(problem, &posterior->sigmas, t)) {
       snprintf(text, sizeof text,
@@ -482,7 +556,8 @@ RpinnStatus rpinn_check_create(RpinnContext *context, const RpinnProblem *proble
   }
   (*check)->arena = arena;
   Examiner examiner = {.context = context, .check = *check};
-  RpinnStatus status = rpinn_posterior_create(context, problem, false, &(*check)->posterior);
+  RpinnStatus status = check_size(context, problem);
+  if (status == RPINN_OK) status = rpinn_posterior_create(context, problem, false, &(*check)->posterior);
   if (status == RPINN_OK) status = examine(&examiner);
   if (examiner.backend) examiner.backend->operations->destroy(examiner.backend);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* targets report no message of their own */

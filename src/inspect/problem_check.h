@@ -10,6 +10,7 @@ enum { RPINN_MAX_WARNINGS = 64 };
 struct RpinnCheck {
   RpinnArena *arena;
   RpinnPosterior *posterior;
+  bool is_reduced; /* the networks are too large for all that is usually tried */
   double energy;
   double *term_energies;    /* [num fitted terms + 1] */
   double *jet_errors;       /* [num fitted terms] worst over fields and channels */

@@ -93,6 +93,17 @@ lacks "$out" "nan"
 run 3 diagnose chains
 has "$out" "6 of 6 trajectories diverged (100 %), in 2 of 2 chains"
 
+# ---- networks that are too large to check ----
+widths=$(printf '4096, %.0s' {1..63})
+sed "s/\[8\]/[${widths%, }]/" plain.yaml > huge.yaml
+hurried 5 mistake "the networks have 1040453634 parameters, a vector of 8.32 GB: too many to check" check huge.yaml
+has "$err" "expected smaller networks, which test the same expressions"
+widths=$(printf '64, %.0s' {1..30})
+sed "s/\[8\]/[${widths%, }]/" plain.yaml > deep.yaml
+hurried 20 run 0 check deep.yaml # twenty seconds before, on an idle machine
+has "$out" "warning: 120834 parameters are many: fewer points and directions were tried than usual"
+has "$out" "ok: all derivatives agree"
+
 # ---- long names ----
 # A name is used whole or refused, never cut.
 here=$(pwd -P)
