@@ -1,10 +1,7 @@
 /* The run of an optimiser: stops, trace, best point, and the saved state.
  *
- * A saved state is
- *   magic, version, method, bytes, num_parameters, shape[2] | fields of the run | fields of the method |
- * checksum in the machine's own byte order; a machine with another one does not find the magic. The checksum
- * (64-bit FNV-1a over all that stands before it) finds every single changed byte, because each of its steps
- * is invertible. */
+ * A saved state (saved_state.h) belongs to a method, a number of parameters and a shape; its fields are those of the
+ * run and then those of the method. */
 #include "optimizer.h"
 
 #include <math.h>
@@ -205,18 +202,14 @@ RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer) {
 
 /* ---- the saved state ---- */
 
-typedef struct StateHeader {
-  uint64_t magic, version, method, bytes, num_parameters, shape[2];
-} StateHeader;
+typedef struct Owner {
+  uint64_t method, num_parameters, shape[2];
+} Owner;
 
-enum { STATE_VERSION = 1 };
-static const uint64_t state_magic = 0x72706e6e2d6f7074; /* "rpnn-opt" */
-
-static uint64_t checksum(const unsigned char *bytes, size_t count) {
-  uint64_t sum = 0xcbf29ce484222325;
-  for (size_t i = 0; i < count; i++) sum = (sum ^ bytes[i]) * 0x100000001b3;
-  return sum;
-}
+static const RpinnStateForm form = {.name = "optimiser state",
+                                    .magic = 0x72706e6e2d6f7074, /* "rpnn-opt" */
+                                    .version = 2,
+                                    .owner_size = sizeof(Owner)};
 
 static void transfer_trace(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   for (size_t i = 0; i < RPINN_TRACE_CAPACITY; i++) {
@@ -225,7 +218,7 @@ static void transfer_trace(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) 
   }
 }
 
-/* All fields between the header and the checksum. Only a restore writes to the optimiser. */
+/* Only a restore writes to the optimiser. */
 static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   uint64_t stop = (uint64_t)optimizer->stop;
   rpinn_state_field(cursor, &stop, sizeof stop);
@@ -252,57 +245,32 @@ static bool run_is_in_range(const RpinnOptimizer *optimizer) {
 size_t rpinn_optimizer_state_size(const RpinnOptimizer *optimizer) {
   RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
   transfer((RpinnOptimizer *)optimizer, &cursor);
-  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
+  return rpinn_state_size(&form, cursor.position);
 }
 
-static StateHeader header_of(const RpinnOptimizer *optimizer) {
-  return (StateHeader){state_magic,
-                       STATE_VERSION,
-                       optimizer->method->code,
-                       rpinn_optimizer_state_size(optimizer),
-                       optimizer->num_parameters,
-                       {optimizer->shape[0], optimizer->shape[1]}};
+static Owner owner_of(const RpinnOptimizer *optimizer) {
+  return (Owner){
+      optimizer->method->code, optimizer->num_parameters, {optimizer->shape[0], optimizer->shape[1]}};
 }
 
 void rpinn_optimizer_save(const RpinnOptimizer *optimizer, void *buffer) {
-  StateHeader header = header_of(optimizer);
-  memcpy(buffer, &header, sizeof header);
-  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
+  Owner owner = owner_of(optimizer);
+  RpinnStateCursor cursor = rpinn_state_begin(&form, &owner, buffer, rpinn_optimizer_state_size(optimizer));
   transfer((RpinnOptimizer *)optimizer, &cursor);
-  uint64_t sum = checksum(buffer, cursor.position);
-  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+  rpinn_state_end(&cursor);
 }
 
-static RpinnStatus check_buffer(RpinnContext *context, const RpinnOptimizer *optimizer, const void *buffer,
-                                size_t size) {
-  StateHeader expected = header_of(optimizer), found;
-  if (size < sizeof found)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved optimiser state of %zu bytes is cut short", size);
-  memcpy(&found, buffer, sizeof found);
-  if (found.magic != expected.magic)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved optimiser state of this machine type");
-  if (found.version != expected.version)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state has version %llu, expected %d",
-                      (unsigned long long)found.version, STATE_VERSION);
+RpinnStatus rpinn_optimizer_restore(RpinnContext *context, RpinnOptimizer *optimizer, const void *buffer,
+                                    size_t size) {
+  Owner expected = owner_of(optimizer), found;
+  RpinnStateCursor cursor;
+  RPINN_TRY(rpinn_state_header(context, &form, buffer, size, &found));
   if (memcmp(&found, &expected, sizeof found) != 0)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "the optimiser state was saved by another method or for another size of problem "
                       "(%llu parameters, expected %zu)",
                       (unsigned long long)found.num_parameters, optimizer->num_parameters);
-  uint64_t sum;
-  if (size != expected.bytes)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state has %zu bytes, expected %llu", size,
-                      (unsigned long long)expected.bytes);
-  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
-  if (sum != checksum(buffer, size - sizeof sum))
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state is damaged: its checksum differs");
-  return RPINN_OK;
-}
-
-RpinnStatus rpinn_optimizer_restore(RpinnContext *context, RpinnOptimizer *optimizer, const void *buffer,
-                                    size_t size) {
-  RPINN_TRY(check_buffer(context, optimizer, buffer, size));
-  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_optimizer_state_size(optimizer), &cursor));
   transfer(optimizer, &cursor);
   optimizer->started = run_is_in_range(optimizer) && optimizer->method->restored(optimizer);
   if (!optimizer->started)

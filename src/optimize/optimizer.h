@@ -10,7 +10,7 @@
 #include "arena.h"
 #include "context.h"
 #include "rpinn/optimize.h"
-#include "state_cursor.h"
+#include "saved_state.h"
 
 /* Two losses this close, relative to their size and in units of rounding, are the same: a loss is a sum of
  * many squares. */

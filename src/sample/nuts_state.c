@@ -1,23 +1,21 @@
-/* The saved state of a chain:
- *
- *   magic, version, bytes, num_parameters, options | fields of the chain | checksum
- *
- * in words of 64 bits of the machine's own byte order; a machine with another one does not find the magic.
- * Each step of the checksum is invertible, so it finds every single changed word. Of symmetric matrices the
- * lower triangle is saved. */
+/* The saved state of a chain (saved_state.h). It belongs to a number of parameters, a number of draws and all other
+ * options, bit for bit. Of symmetric matrices the lower triangle is saved. */
 #include <string.h>
 
 #include "nuts_chain.h"
-#include "state_cursor.h"
+#include "saved_state.h"
 
-enum { STATE_VERSION = 1, NUM_OPTIONS = 14 };
-static const uint64_t state_magic = 0x72706e6e2d6e7473; /* "rpnn-nts" */
+enum { NUM_OPTIONS = 14 };
 
-typedef struct StateHeader {
-  uint64_t magic, version, bytes, num_parameters;
-  uint64_t num_draws;
-  uint64_t options[NUM_OPTIONS]; /* all the others, bit for bit */
-} StateHeader;
+typedef struct Owner {
+  uint64_t num_parameters, num_draws;
+  uint64_t options[NUM_OPTIONS];
+} Owner;
+
+static const RpinnStateForm form = {.name = "chain",
+                                    .magic = 0x72706e6e2d6e7473, /* "rpnn-nts" */
+                                    .version = 1,
+                                    .owner_size = sizeof(Owner)};
 
 static void pass_count(RpinnStateCursor *cursor, size_t *count) {
   uint64_t word = *count;
@@ -85,18 +83,7 @@ static void pass_chain(RpinnStateCursor *cursor, RpinnNuts *nuts) {
 size_t rpinn_nuts_state_size(const RpinnNuts *nuts) {
   RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
   pass_chain(&cursor, (RpinnNuts *)nuts);
-  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
-}
-
-/* FNV-1a over words. */
-static uint64_t checksum(const unsigned char *bytes, size_t count) {
-  uint64_t sum = 0xcbf29ce484222325, word;
-  for (size_t i = 0; i < count; i += sizeof word) {
-    memcpy(&word, bytes + i, sizeof word);
-    sum = (sum ^ word) * 0x100000001b3;
-    sum ^= sum >> 32;
-  }
-  return sum;
+  return rpinn_state_size(&form, cursor.position);
 }
 
 static uint64_t bits_of(double number) {
@@ -105,36 +92,25 @@ static uint64_t bits_of(double number) {
   return bits;
 }
 
-static StateHeader header_of(const RpinnNuts *nuts) {
+static Owner owner_of(const RpinnNuts *nuts) {
   const RpinnNutsOptions *o = &nuts->options;
-  return (StateHeader){.magic = state_magic,
-                       .version = STATE_VERSION,
-                       .bytes = rpinn_nuts_state_size(nuts),
-                       .num_parameters = nuts->metric.num_parameters,
-                       .num_draws = o->num_draws,
-                       .options = {o->num_warmup, o->thin, (uint64_t)o->metric, o->max_depth,
-                                   bits_of(o->max_energy_error), bits_of(o->first_step),
-                                   bits_of(o->target_acceptance), bits_of(o->step_adaptation),
-                                   bits_of(o->gamma), bits_of(o->t0), bits_of(o->kappa), o->window_start,
-                                   o->window_base, o->window_end}};
+  return (Owner){.num_parameters = nuts->metric.num_parameters,
+                 .num_draws = o->num_draws,
+                 .options = {o->num_warmup, o->thin, (uint64_t)o->metric, o->max_depth,
+                             bits_of(o->max_energy_error), bits_of(o->first_step),
+                             bits_of(o->target_acceptance), bits_of(o->step_adaptation), bits_of(o->gamma),
+                             bits_of(o->t0), bits_of(o->kappa), o->window_start, o->window_base,
+                             o->window_end}};
 }
 
 void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer) {
-  StateHeader header = header_of(nuts);
-  memcpy(buffer, &header, sizeof header);
-  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
+  Owner owner = owner_of(nuts);
+  RpinnStateCursor cursor = rpinn_state_begin(&form, &owner, buffer, rpinn_nuts_state_size(nuts));
   pass_chain(&cursor, (RpinnNuts *)nuts);
-  uint64_t sum = checksum(buffer, cursor.position);
-  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+  rpinn_state_end(&cursor);
 }
 
-static RpinnStatus check_header(RpinnContext *context, const StateHeader *expected,
-                                const StateHeader *found) {
-  if (found->magic != expected->magic)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved chain of this machine type");
-  if (found->version != expected->version)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has version %llu, expected %d",
-                      (unsigned long long)found->version, STATE_VERSION);
+static RpinnStatus check_owner(RpinnContext *context, const Owner *expected, const Owner *found) {
   if (found->num_parameters != expected->num_parameters)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has %llu parameters, expected %llu",
                       (unsigned long long)found->num_parameters,
@@ -149,23 +125,6 @@ static RpinnStatus check_header(RpinnContext *context, const StateHeader *expect
   return RPINN_OK;
 }
 
-static RpinnStatus check_buffer(RpinnContext *context, const RpinnNuts *nuts, const void *buffer,
-                                size_t size) {
-  StateHeader expected = header_of(nuts), found;
-  uint64_t sum;
-  if (size < sizeof found)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved chain of %zu bytes is cut short", size);
-  memcpy(&found, buffer, sizeof found);
-  RPINN_TRY(check_header(context, &expected, &found));
-  if (size != expected.bytes)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain has %zu bytes, expected %llu", size,
-                      (unsigned long long)expected.bytes);
-  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
-  if (sum != checksum(buffer, size - sizeof sum))
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved chain is damaged: its checksum differs");
-  return RPINN_OK;
-}
-
 static void mirror(const RpinnNutsMetric *metric) {
   size_t N = metric->num_parameters;
   if (metric->kind != RPINN_METRIC_DENSE) return;
@@ -174,8 +133,11 @@ static void mirror(const RpinnNutsMetric *metric) {
 }
 
 RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const void *buffer, size_t size) {
-  RPINN_TRY(check_buffer(context, nuts, buffer, size));
-  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  Owner expected = owner_of(nuts), found;
+  RpinnStateCursor cursor;
+  RPINN_TRY(rpinn_state_header(context, &form, buffer, size, &found));
+  RPINN_TRY(check_owner(context, &expected, &found));
+  RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_nuts_state_size(nuts), &cursor));
   rpinn_trajectory_clear(&nuts->trajectory);
   pass_chain(&cursor, nuts);
   mirror(&nuts->metric);

@@ -7,16 +7,15 @@
  *
  * and all of it is shared out among the threads, one per target.
  *
- * A saved state is   header | iterations, particles, moments, results of the last iteration | checksum   in
- * the machine's own byte order and in words of eight bytes. The checksum is FNV-1a over words: every step is
- * invertible, so that one changed word is always found. */
+ * A saved state (saved_state.h) belongs to numbers of particles and parameters and to all options; its fields are
+ * iterations, particles, moments, results of the last iteration. */
 #include "rpinn/svgd.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "arena.h"
-#include "state_cursor.h"
+#include "saved_state.h"
 #include "svgd_kernel.h"
 #include "target_check.h"
 
@@ -358,24 +357,17 @@ double rpinn_svgd_mean_norm(const RpinnSvgd *svgd) {
 
 /* ---- the saved state ---- */
 
-typedef struct StateHeader {
-  uint64_t magic, version, bytes, num_particles, num_parameters, optimizer, undivided, single;
+typedef struct Owner {
+  uint64_t num_particles, num_parameters, optimizer, undivided, single;
   RpinnAdamRule rule;
-} StateHeader;
+} Owner;
 
-enum { STATE_VERSION = 1 };
-static const uint64_t state_magic = 0x72706e6e73766764; /* "rpnnsvgd" */
+static const RpinnStateForm form = {.name = "SVGD state",
+                                    .magic = 0x72706e6e73766764, /* "rpnnsvgd" */
+                                    .version = 2,
+                                    .owner_size = sizeof(Owner)};
 
-static uint64_t checksum(const unsigned char *bytes, size_t count) {
-  uint64_t sum = 0xcbf29ce484222325, word;
-  for (size_t i = 0; i < count; i += sizeof word) {
-    memcpy(&word, bytes + i, sizeof word);
-    sum = (sum ^ word) * 0x100000001b3;
-  }
-  return sum;
-}
-
-/* All fields between the header and the checksum. Only a restore writes to them. */
+/* Only a restore writes to the fields. */
 static void transfer(RpinnSvgd *svgd, RpinnStateCursor *cursor) {
   size_t count = svgd->n * svgd->N;
   rpinn_state_field(cursor, &svgd->num_iterations, sizeof svgd->num_iterations);
@@ -390,37 +382,27 @@ static void transfer(RpinnSvgd *svgd, RpinnStateCursor *cursor) {
 size_t rpinn_svgd_state_size(const RpinnSvgd *svgd) {
   RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
   transfer((RpinnSvgd *)svgd, &cursor);
-  return sizeof(StateHeader) + cursor.position + sizeof(uint64_t);
+  return rpinn_state_size(&form, cursor.position);
 }
 
-static StateHeader header_of(const RpinnSvgd *svgd) {
+static Owner owner_of(const RpinnSvgd *svgd) {
   const RpinnSvgdOptions *options = &svgd->options;
-  return (StateHeader){
-      state_magic,  STATE_VERSION,      rpinn_svgd_state_size(svgd),  svgd->n,
-      svgd->N,      options->optimizer, options->undivided_repulsion, options->single_precision,
+  return (Owner){
+      svgd->n,      svgd->N, options->optimizer, options->undivided_repulsion, options->single_precision,
       options->rule};
 }
 
 void rpinn_svgd_save(const RpinnSvgd *svgd, void *buffer) {
-  StateHeader header = header_of(svgd);
-  memcpy(buffer, &header, sizeof header);
-  RpinnStateCursor cursor = {.use = RPINN_STATE_SAVE, .target = buffer, .position = sizeof header};
+  Owner owner = owner_of(svgd);
+  RpinnStateCursor cursor = rpinn_state_begin(&form, &owner, buffer, rpinn_svgd_state_size(svgd));
   transfer((RpinnSvgd *)svgd, &cursor);
-  uint64_t sum = checksum(buffer, cursor.position);
-  memcpy(cursor.target + cursor.position, &sum, sizeof sum);
+  rpinn_state_end(&cursor);
 }
 
-static RpinnStatus check_buffer(RpinnContext *context, const RpinnSvgd *svgd, const void *buffer,
-                                size_t size) {
-  StateHeader expected = header_of(svgd), found;
-  if (size < sizeof found)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "a saved SVGD state of %zu bytes is cut short", size);
-  memcpy(&found, buffer, sizeof found);
-  if (found.magic != expected.magic)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "this is not a saved SVGD state of this machine type");
-  if (found.version != expected.version)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state has version %llu, expected %d",
-                      (unsigned long long)found.version, STATE_VERSION);
+RpinnStatus rpinn_svgd_restore(RpinnContext *context, RpinnSvgd *svgd, const void *buffer, size_t size) {
+  Owner expected = owner_of(svgd), found;
+  RpinnStateCursor cursor;
+  RPINN_TRY(rpinn_state_header(context, &form, buffer, size, &found));
   if (found.num_particles != expected.num_particles || found.num_parameters != expected.num_parameters)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "the SVGD state has %llu particles of %llu parameters, expected %zu of %zu",
@@ -428,19 +410,7 @@ static RpinnStatus check_buffer(RpinnContext *context, const RpinnSvgd *svgd, co
                       svgd->n, svgd->N);
   if (memcmp(&found, &expected, sizeof found) != 0)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state was saved with other options");
-  if (size != expected.bytes)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state has %zu bytes, expected %llu", size,
-                      (unsigned long long)expected.bytes);
-  uint64_t sum;
-  memcpy(&sum, (const unsigned char *)buffer + size - sizeof sum, sizeof sum);
-  if (sum != checksum(buffer, size - sizeof sum))
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state is damaged: its checksum differs");
-  return RPINN_OK;
-}
-
-RpinnStatus rpinn_svgd_restore(RpinnContext *context, RpinnSvgd *svgd, const void *buffer, size_t size) {
-  RPINN_TRY(check_buffer(context, svgd, buffer, size));
-  RpinnStateCursor cursor = {.use = RPINN_STATE_RESTORE, .source = buffer, .position = sizeof(StateHeader)};
+  RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_svgd_state_size(svgd), &cursor));
   transfer(svgd, &cursor);
   svgd->started = true;
   return RPINN_OK;
