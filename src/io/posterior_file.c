@@ -118,12 +118,12 @@ static RpinnStatus define_group(RpinnContext *context, RpinnPosteriorFile *file,
   return put_origin(context, file, *group);
 }
 
-/* first + second, with underscores at the end until nothing in the group has the name. */
+/* first + second, with underscores at the end until nothing in the group has the name: every dimension has a variable of
+ * its own name. */
 static void free_name(int group, const char *first, const char *second, char name[NAME_SIZE]) {
   int id;
   int length = snprintf(name, NAME_SIZE, "%.120s%.120s", first, second);
-  while (length < NC_MAX_NAME &&
-         (nc_inq_varid(group, name, &id) == NC_NOERR || nc_inq_dimid(group, name, &id) == NC_NOERR)) {
+  while (length < NC_MAX_NAME && nc_inq_varid(group, name, &id) == NC_NOERR) {
     name[length++] = '_';
     name[length] = '\0';
   }
