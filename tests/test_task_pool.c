@@ -34,7 +34,7 @@ typedef struct Bench {
   double seconds_per_task;
   uint64_t count_per_task, interrupt_at; /* counted; 0: never */
   int late_tick;                         /* the tick to interrupt at; 0: never */
-  bool wait_for_stop, wait_for_late;
+  bool wait_for_stop, wait_for_late, fail_when_stopped;
   /* what came of it */
   atomic_int opened, closed, performed[MAX_TASKS], begun, made, freed;
   int handled, next_event[MAX_TASKS], ticks;
@@ -99,6 +99,8 @@ static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *p
     if (waited == 20000) return rpinn_fail(context, RPINN_ERROR_IO, "nobody stops this task");
     pause_for(0.001);
   }
+  if (bench->fail_when_stopped)
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC, "task %d was not left in peace", (int)task);
   for (int waited = 0; bench->wait_for_late && !rpinn_task_pool_is_late(pool); waited++) {
     if (waited == 20000) return rpinn_fail(context, RPINN_ERROR_IO, "it is never late");
     pause_for(0.001);
@@ -252,6 +254,18 @@ static void the_first_failure_is_returned_and_stops_the_rest(void **state) {
   }
 }
 
+/* What others say because they were stopped is not the reason. */
+static void later_failures_do_not_hide_the_first(void **state) {
+  (void)state;
+  Bench *bench = bench_open(4, 4);
+  bench->failing_task = 3; /* the others wait for the stop that it brings */
+  bench->wait_for_stop = bench->fail_when_stopped = true;
+  assert_int_equal(bench_run(bench), RPINN_ERROR_INPUT);
+  assert_string_equal(message(bench), "task 3 is impossible");
+  assert_int_equal(bench->begun, 4);
+  bench_shut(bench);
+}
+
 /* The handler's failure goes before those of tasks, and the queue is emptied so that no task waits for ever. */
 static void a_failing_handler_stops_the_pool(void **state) {
   (void)state;
@@ -362,6 +376,7 @@ int main(void) {
                                      cmocka_unit_test(tasks_done_before_are_left_out),
                                      cmocka_unit_test(the_tick_sees_what_is_counted),
                                      cmocka_unit_test(the_first_failure_is_returned_and_stops_the_rest),
+                                     cmocka_unit_test(later_failures_do_not_hide_the_first),
                                      cmocka_unit_test(a_failing_handler_stops_the_pool),
                                      cmocka_unit_test(a_worker_that_cannot_be_opened_stops_the_pool),
                                      cmocka_unit_test(threads_that_cannot_be_started_are_done_without),
