@@ -71,7 +71,7 @@ static Diagnosis diagnose(Case a) {
   Diagnosis made = {.context = rpinn_context_create(), .arena = rpinn_arena_create()};
   if (!a.extra) a.extra = normal;
   if (!a.divergences) a.divergences = "divergent__";
-  if (!a.last_step) a.last_step = 0.5;
+  if (a.last_step == 0) a.last_step = 0.5;
   for (size_t c = 0; c < CHAINS; c++) write_chain(&a, c, files[c]);
   made.text =
       rpinn_diagnose_csv(made.context, CHAINS, files, &(RpinnDiagnoseOptions){.json = true}, &made.healthy);

@@ -267,8 +267,9 @@ static void maps_on_the_page(void **state) {
   assert_non_null(at);
   double x, y, width, height;
   const char *image = strstr(at, "<image ");
-  assert_true(image && sscanf(image, "<image x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", &x, &y,
-                              &width, &height) == 4);
+  assert_non_null(image);
+  assert_int_equal(
+      sscanf(image, "<image x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", &x, &y, &width, &height), 4);
   check_close(x, -60.5, 1e-9);
   check_close(y, -121, 1e-9);
   check_close(width, 363, 1e-9);
