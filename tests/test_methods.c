@@ -107,6 +107,91 @@ static void plans_follow_the_settings(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* What is known of each method, as its pages and verdicts show it. */
+static void facts_are_those_of_the_methods(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *title, *unit, *legend, *progress_unit, *first_fact, *file;
+    bool has_offsets, has_weights, moves_together;
+    RpinnReportSection sections[3];
+    RpinnReportWarning warnings[4];
+    const char *caution, *remark;
+  } expected[] = {{.name = "map",
+                   .title = "MAP",
+                   .unit = "member",
+                   .legend = "member",
+                   .progress_unit = "members",
+                   .first_fact = "Members",
+                   .sections = {RPINN_SECTION_MEMBERS},
+                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
+                                RPINN_WARNING_UNDONE_MEMBERS}},
+                  {.name = "rpinn",
+                   .title = "rPINN",
+                   .unit = "member",
+                   .legend = "member",
+                   .progress_unit = "members",
+                   .first_fact = "Members",
+                   .has_offsets = true,
+                   .has_weights = true,
+                   .sections = {RPINN_SECTION_MEMBERS},
+                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
+                                RPINN_WARNING_UNDONE_MEMBERS}},
+                  {.name = "ensemble",
+                   .title = "ensemble",
+                   .unit = "member",
+                   .legend = "member",
+                   .progress_unit = "members",
+                   .first_fact = "Members",
+                   .sections = {RPINN_SECTION_MEMBERS},
+                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
+                                RPINN_WARNING_UNDONE_MEMBERS},
+                   .caution = "that of its starts",
+                   .remark = "that of its starts"},
+                  {.name = "nuts",
+                   .title = "NUTS",
+                   .unit = "draw",
+                   .legend = "draw",
+                   .progress_unit = "iterations",
+                   .first_fact = "Chains",
+                   .file = "diagnostics.csv",
+                   .sections = {RPINN_SECTION_CHAINS},
+                   .warnings = {RPINN_WARNING_CHAINS}},
+                  {.name = "svgd",
+                   .title = "SVGD",
+                   .unit = "particle",
+                   .legend = "member",
+                   .progress_unit = "iterations",
+                   .first_fact = "Particles",
+                   .file = "svgd_trace.csv",
+                   .moves_together = true,
+                   .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
+                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNDONE_MEMBERS},
+                   .caution = "the moment at which they were stopped",
+                   .remark = "svgd_trace.csv"}};
+  for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+    const RpinnMethod *method = rpinn_method_find(expected[i].name);
+    assert_string_equal(method->about.title, expected[i].title);
+    assert_string_equal(method->unit, expected[i].unit);
+    assert_string_equal(method->legend, expected[i].legend);
+    assert_string_equal(method->progress_unit, expected[i].progress_unit);
+    assert_string_equal(method->facts[0].title, expected[i].first_fact);
+    assert_int_equal(method->has_offsets, expected[i].has_offsets);
+    assert_int_equal(method->has_weights, expected[i].has_weights);
+    assert_int_equal(method->moves_together, expected[i].moves_together);
+    assert_ptr_equal(method->draws, method->has_chains ? &rpinn_chain_draws : &rpinn_member_draws);
+    assert_int_equal(method->judgement,
+                     method->has_chains ? RPINN_JUDGEMENT_CHAINS : RPINN_JUDGEMENT_MEMBERS);
+    for (size_t k = 0; k < 3; k++) assert_int_equal(method->sections[k], expected[i].sections[k]);
+    for (size_t k = 0; k < 4; k++) assert_int_equal(method->warnings[k], expected[i].warnings[k]);
+    assert_int_equal(!method->about.file, !expected[i].file);
+    assert_int_equal(!method->caution, !expected[i].caution);
+    assert_int_equal(!method->remark, !expected[i].remark);
+    if (method->about.file) assert_string_equal(method->about.file, expected[i].file);
+    if (method->caution) assert_non_null(strstr(method->caution, expected[i].caution));
+    if (method->remark) assert_non_null(strstr(method->remark, expected[i].remark));
+  }
+}
+
 /* Which starts and optimisers each method refuses, as a person would meet it. */
 static void settings_that_do_not_go_together_are_refused(void **state) {
   (void)state;
@@ -146,9 +231,9 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(setting_offers_the_table),
-                                     cmocka_unit_test(every_row_is_whole),
-                                     cmocka_unit_test(plans_follow_the_settings),
-                                     cmocka_unit_test(settings_that_do_not_go_together_are_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(setting_offers_the_table), cmocka_unit_test(every_row_is_whole),
+      cmocka_unit_test(plans_follow_the_settings), cmocka_unit_test(facts_are_those_of_the_methods),
+      cmocka_unit_test(settings_that_do_not_go_together_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ extern "C" {
   X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, "none|mh",                                               \
     "mh: an independence Metropolis step on the weights of converged rPINN members")                         \
   X(TIME_LIMIT, "time_limit", REAL, FREE, "auto", 1e-3, 1e300, "",                                           \
-    "seconds after which no member but the first is begun; those under way are finished; auto: none")              \
+    "seconds after which no member but the first is begun; those under way are finished; auto: none")        \
   X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \
     "fresh attempts for a member that turned non-finite")                                                    \
   X(THREADS, "threads", INTEGER, FREE, "0", 0, 65536, "", "worker threads; 0: one per core")
