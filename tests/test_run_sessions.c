@@ -57,11 +57,11 @@ enum { NUM_METHODS = 3 };
 /* No member, draw or iteration begins after the limit; a limit ten times as long would take ten times as long. */
 static void time_limits_are_kept(void **state) {
   RunBench *bench = *state;
-  const double limit = 0.4;
+  const double limit = 0.5;
   static const char *const long_runs[NUM_METHODS] = {
-      "method=ensemble threads=2 samples=100000 iterations=200 time_limit=0.4",
-      "method=nuts threads=2 chains=2 samples=1000000 warmup=10 max_depth=4 time_limit=0.4",
-      "method=svgd threads=2 samples=10 iterations=100000000 time_limit=0.4"};
+      "method=ensemble threads=2 samples=100000 iterations=200 time_limit=0.5",
+      "method=nuts threads=2 chains=2 samples=1000000 warmup=10 max_depth=4 time_limit=0.5",
+      "method=svgd threads=2 samples=10 iterations=100000000 time_limit=0.5"};
   for (size_t k = 0; k < NUM_METHODS; k++) {
     static Session session;
     session = (Session){0};
@@ -69,7 +69,7 @@ static void time_limits_are_kept(void **state) {
     const RpinnProgress *last = last_report(&session);
     check_true(json_flag(run_json(bench, methods[k]), "out_of_time"), "%s is not out of time", methods[k]);
     check_true(last->done > 0 && last->done < last->total, "%s made all", methods[k]);
-    check_true(last->seconds >= limit && last->seconds < 5 * limit, "%s took %g s, its limit is %g s",
+    check_true(last->seconds >= limit && last->seconds < 7 * limit, "%s took %g s, its limit is %g s",
                methods[k], last->seconds, limit);
   }
 }
@@ -107,7 +107,7 @@ static void finished_runs_repeat_nothing(void **state) {
 
 /* Settings that make a run of at least half a second of work. */
 static const char *const slow_runs[NUM_METHODS] = {
-    "method=ensemble threads=1 samples=1 iterations=300000",
+    "method=ensemble threads=1 samples=1 iterations=1000000",
     "method=nuts threads=2 chains=2 samples=1200 warmup=1200 max_depth=5",
     "method=svgd threads=1 samples=40 iterations=6000"};
 
@@ -117,7 +117,7 @@ static void interrupted_runs_repeat_nothing(void **state) {
   for (size_t k = 0; k < NUM_METHODS; k++) {
     static Session whole, first, second;
     whole = second = (Session){0};
-    first = (Session){.stop_at = 3};
+    first = (Session){.stop_at = 2};
     char parts[32], one[32];
     snprintf(parts, sizeof parts, "%s_parts", methods[k]);
     snprintf(one, sizeof one, "%s_whole", methods[k]);
