@@ -31,6 +31,11 @@ void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *
 void rpinn_report_close_page(const RpinnReport *report);
 /* report_head.c: name, method and the facts about a run. */
 void rpinn_report_head(const RpinnReport *report);
+/* Warnings that methods name, as items of a list; nothing where all is well. */
+#define RPINN_WARNING_DECLARATION(enumerator, name)                                                          \
+  void rpinn_warn_of_##name(const RpinnRun *run, RpinnText *list);
+RPINN_REPORT_WARNING_LIST(RPINN_WARNING_DECLARATION)
+#undef RPINN_WARNING_DECLARATION
 /* report_warnings.c: what to beware of, as items of a list; nothing where there is nothing. */
 void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list);
 /* … and as a box. */
@@ -46,13 +51,13 @@ void rpinn_report_table_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_open_scores(RpinnText *page);
 void rpinn_report_score_note(RpinnText *page);
-/* report_members.c: losses, why the optimisers stopped, shares of the terms. */
-RpinnStatus rpinn_report_members(const RpinnReport *report);
+/* Sections that methods name, in report_NAME.c. */
+#define RPINN_SECTION_DECLARATION(enumerator, name)                                                          \
+  RpinnStatus rpinn_report_##name(const RpinnReport *report);
+RPINN_REPORT_SECTION_LIST(RPINN_SECTION_DECLARATION)
+#undef RPINN_SECTION_DECLARATION
 /* Traces of the losses and the histogram of those at the end. */
 RpinnStatus rpinn_report_losses(const RpinnReport *report);
-/* report_chains.c and report_particles.c: tables, histograms of R-hat, traces; scores along the iterations. */
-RpinnStatus rpinn_report_chains(const RpinnReport *report);
-RpinnStatus rpinn_report_particles(const RpinnReport *report);
 /* report_shape.c: the plane and the spectra. */
 RpinnStatus rpinn_report_shape(const RpinnReport *report);
 /* report_settings.c: settings and problem. */

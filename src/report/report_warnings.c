@@ -13,7 +13,7 @@ enum { FEW_POINTS = 20 };
 
 /* ---- what only some methods warn of ---- */
 
-static void warn_of_failed_members(const RpinnRun *run, RpinnText *list) {
+void rpinn_warn_of_failed_members(const RpinnRun *run, RpinnText *list) {
   const RpinnRunResults *results = &run->results;
   if (results->num_failed)
     rpinn_text_append(
@@ -27,7 +27,7 @@ static void warn_of_failed_members(const RpinnRun *run, RpinnText *list) {
         (unsigned long long)results->num_retried, rpinn_plural(results->num_retried));
 }
 
-static void warn_of_unconverged_members(const RpinnRun *run, RpinnText *list) {
+void rpinn_warn_of_unconverged_members(const RpinnRun *run, RpinnText *list) {
   uint64_t good = rpinn_report_num_draws(run), unconverged = good - run->results.num_converged;
   if (unconverged)
     rpinn_text_append(list,
@@ -36,7 +36,7 @@ static void warn_of_unconverged_members(const RpinnRun *run, RpinnText *list) {
                       (unsigned long long)unconverged, (unsigned long long)good, rpinn_plural(good));
 }
 
-static void warn_of_undone_members(const RpinnRun *run, RpinnText *list) {
+void rpinn_warn_of_undone_members(const RpinnRun *run, RpinnText *list) {
   const RpinnRunResults *results = &run->results;
   if (run->out_of_time)
     rpinn_text_append(
@@ -44,7 +44,7 @@ static void warn_of_undone_members(const RpinnRun *run, RpinnText *list) {
         (unsigned long long)(run->num_samples - results->num_members), (unsigned long long)run->num_samples);
 }
 
-static void warn_of_chains(const RpinnRun *run, RpinnText *list) {
+void rpinn_warn_of_chains(const RpinnRun *run, RpinnText *list) {
   const RpinnChainResults *chains = &run->results.chains;
   RpinnWorstConvergence outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);
   uint64_t divergences = 0;
@@ -71,7 +71,7 @@ static void warn_of_chains(const RpinnRun *run, RpinnText *list) {
 }
 
 static void (*const warnings[])(const RpinnRun *run, RpinnText *list) = {
-#define RPINN_WARNING_ROW(enumerator, name) [RPINN_WARNING_##enumerator] = warn_of_##name,
+#define RPINN_WARNING_ROW(enumerator, name) [RPINN_WARNING_##enumerator] = rpinn_warn_of_##name,
     RPINN_REPORT_WARNING_LIST(RPINN_WARNING_ROW)
 #undef RPINN_WARNING_ROW
 };

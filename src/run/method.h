@@ -32,7 +32,7 @@ typedef enum RpinnReportSection {
 #undef RPINN_SECTION_ENUM
 } RpinnReportSection;
 
-/* What a page may warn of, in this order: X(ENUMERATOR, name), written by warn_of_NAME of report_warnings.c. */
+/* What a page may warn of, in this order: X(ENUMERATOR, name), written by rpinn_warn_of_NAME. */
 #define RPINN_REPORT_WARNING_LIST(X)                                                                         \
   X(FAILED_MEMBERS, failed_members)                                                                          \
   X(UNCONVERGED_MEMBERS, unconverged_members)                                                                \
@@ -46,7 +46,7 @@ typedef enum RpinnReportWarning {
 #undef RPINN_WARNING_ENUM
 } RpinnReportWarning;
 
-/* How `rpinn diagnose` judges a run: X(ENUMERATOR, name), by judge_NAME of diagnose_run.c. */
+/* How `rpinn diagnose` judges a run: X(ENUMERATOR, name), by rpinn_judge_NAME. */
 #define RPINN_JUDGEMENT_LIST(X)                                                                              \
   X(MEMBERS, members)                                                                                        \
   X(CHAINS, chains)
