@@ -15,15 +15,13 @@
 
 #include <stdint.h>
 
+#include "rpinn/choices.h"
 #include "rpinn/draws.h"
 #include "rpinn/target.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The inverse metric M^-1, an estimate of the covariance of the target. */
-typedef enum RpinnMetric { RPINN_METRIC_UNIT, RPINN_METRIC_DIAGONAL, RPINN_METRIC_DENSE } RpinnMetric;
 
 typedef struct RpinnNutsOptions {
   size_t num_warmup;        /* iterations that adapt */

@@ -4,6 +4,7 @@
 
 #include "rpinn/bench.h"
 #include "rpinn/check.h"
+#include "rpinn/choices.h"
 #include "rpinn/convergence.h"
 #include "rpinn/diagnose.h"
 #include "rpinn/draws.h"

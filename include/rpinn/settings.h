@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "rpinn/choices.h"
 #include "rpinn/methods.h"
 #include "rpinn/status.h"
 
@@ -21,7 +22,7 @@ extern "C" {
   X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, RPINN_METHOD_CHOICES, "how draws are made")              \
   X(SAMPLES, "samples", INTEGER, FREE, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")  \
   X(ITERATIONS, "iterations", INTEGER, FIXED, "2000", 1, 1e12, "", "iterations of the optimiser per member") \
-  X(OPTIMIZER, "optimizer", CHOICE, FIXED, "adam", 0, 0, "adam|lbfgs|lm|adagrad",                            \
+  X(OPTIMIZER, "optimizer", CHOICE, FIXED, "adam", 0, 0, RPINN_CHOICES(RPINN_MINIMIZER_LIST),                \
     "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
     "elsewhere")                                                                                             \
   X(LEARNING_RATE, "learning_rate", REAL, FIXED, "1e-3", 1e-300, 1e6, "", "first step size of Adam")         \
@@ -36,7 +37,7 @@ extern "C" {
     "… over so many iterations; auto: 100, 20 for lm")                                                       \
   X(CHAINS, "chains", INTEGER, FIXED, "4", 1, 1e6, "", "independent chains of NUTS")                         \
   X(WARMUP, "warmup", INTEGER, FIXED, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")            \
-  X(METRIC, "metric", CHOICE, FIXED, "diagonal", 0, 0, "unit|diagonal|dense",                                \
+  X(METRIC, "metric", CHOICE, FIXED, "diagonal", 0, 0, RPINN_CHOICES(RPINN_METRIC_LIST),                     \
     "mass matrix of NUTS, adapted during warmup unless it is unit")                                          \
   X(TARGET_ACCEPTANCE, "target_acceptance", REAL, FIXED, "0.8", 1e-3, 0.9999, "",                            \
     "acceptance rate that the step size of NUTS is adapted to")                                              \
@@ -47,26 +48,25 @@ extern "C" {
   X(MAX_DEPTH, "max_depth", INTEGER, FIXED, "10", 1, 20, "",                                                 \
     "a trajectory of NUTS has at most 2^max_depth - 1 steps")                                                \
   X(THIN, "thin", INTEGER, FIXED, "1", 1, 1e9, "", "iterations of NUTS per draw")                            \
-  X(KEEP_WARMUP, "keep_warmup", CHOICE, FIXED, "no", 0, 0, "no|yes",                                         \
+  X(KEEP_WARMUP, "keep_warmup", CHOICE, FIXED, "no", 0, 0, RPINN_CHOICES(RPINN_WARMUP_LIST),                 \
     "keep the warmup of NUTS in checkpoint.db and in warmup groups of posterior.nc")                         \
-  X(REPULSION, "repulsion", CHOICE, FIXED, "divided", 0, 0, "divided|undivided",                             \
+  X(REPULSION, "repulsion", CHOICE, FIXED, "divided", 0, 0, RPINN_CHOICES(RPINN_REPULSION_LIST),             \
     "SVGD's repulsion: divided by the number of particles, as its formula says, or not, as in the paper's "  \
     "code")                                                                                                  \
   X(SEED, "seed", INTEGER, FIXED, "0", 0, 9007199254740992, "", "names every random stream of the run")      \
   X(DATA_SEED, "data_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                                 \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
-  X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, "paper|noise|uniform",                           \
+  X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
   X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "",                                   \
     "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
-  X(START, "start", TEXT, FIXED, "glorot", 0, 0,                                                             \
-    "glorot|prior|map|zero|normal|zero_then_normal|a run directory",                                         \
+  X(START, "start", TEXT, FIXED, "glorot", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),     \
     "starting point; normal: N(0,1); zero_then_normal: the first at zero, the others normal")                \
-  X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, "cpu|plain",                                             \
+  X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES(RPINN_BACKEND_LIST),                       \
     "what computes energies: cpu is fast, plain the oracle")                                                 \
-  X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, "float|double|tf32",                                \
+  X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRECISION_LIST),                \
     "arithmetic of the backend; auto: its usual one")                                                        \
-  X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, "none|mh",                                               \
+  X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, RPINN_CHOICES(RPINN_CORRECTION_LIST),                    \
     "mh: an independence Metropolis step on the weights of converged rPINN members")                         \
   X(TIME_LIMIT, "time_limit", REAL, FREE, "auto", 1e-3, 1e300, "",                                           \
     "seconds after which no member but the first is begun; those under way are finished; auto: none")        \

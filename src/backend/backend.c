@@ -1,18 +1,14 @@
 /* The list of backends, and what all of them share. */
 #include "backend.h"
 
-#include <string.h>
-
-static const RpinnBackendOperations *const backends[] = {&rpinn_cpu_backend, &rpinn_plain_backend};
+static const RpinnBackendOperations *const backends[] = {
+#define RPINN_BACKEND_ROW(operations, name) &operations,
+    RPINN_BACKEND_LIST(RPINN_BACKEND_ROW)
+#undef RPINN_BACKEND_ROW
+};
 
 const RpinnBackendOperations *rpinn_backend_at(size_t index) {
   return index < sizeof backends / sizeof backends[0] ? backends[index] : NULL;
-}
-
-const RpinnBackendOperations *rpinn_backend_find(const char *name) {
-  for (size_t i = 0; rpinn_backend_at(i); i++)
-    if (!strcmp(backends[i]->name, name)) return backends[i];
-  return NULL;
 }
 
 static size_t member_row(const RpinnMemberBatch *batch, size_t k) {

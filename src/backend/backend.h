@@ -18,6 +18,7 @@
 #include "context.h"
 #include "network.h"
 #include "residual_program.h"
+#include "rpinn/choices.h"
 #include "rpinn/target.h"
 
 /* One fitted term. */
@@ -70,14 +71,7 @@ typedef struct RpinnAdamStates {
 
 typedef struct RpinnBackend RpinnBackend;
 
-typedef enum RpinnPrecision {
-  RPINN_PRECISION_FLOAT,
-  RPINN_PRECISION_DOUBLE,
-  RPINN_PRECISION_TF32
-} RpinnPrecision;
-
 typedef struct RpinnBackendOperations {
-  const char *name;
   RpinnPrecision usual_precision; /* what it computes in when nothing is asked for */
   unsigned precisions;            /* what it can: one bit each */
 
@@ -116,9 +110,8 @@ struct RpinnBackend {
   const RpinnEnergyModel *model;
 };
 
-/* The backends of this build, in order of preference; NULL past the end. */
+/* By its place in RPINN_BACKEND_LIST; NULL behind the last one. */
 const RpinnBackendOperations *rpinn_backend_at(size_t index);
-const RpinnBackendOperations *rpinn_backend_find(const char *name);
 
 /* Parameters and offsets of member k of a batch. */
 const double *rpinn_batch_parameters(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k);

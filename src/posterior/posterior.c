@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- building ---- */
 
@@ -108,12 +107,11 @@ static RpinnStatus make_prior(RpinnContext *context, RpinnPosterior *posterior) 
 static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior) {
   const RpinnSettingsValues *settings = &posterior->problem->settings;
   const char *name = settings->values[RPINN_SETTING_BACKEND].text;
-  const RpinnBackendOperations *operations = rpinn_backend_find(name);
-  if (!operations)
-    return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "backend %s is not in this build", name);
+  const RpinnBackendOperations *operations =
+      rpinn_backend_at((size_t)rpinn_settings_choice(settings, RPINN_SETTING_BACKEND));
   posterior->precision = settings->values[RPINN_SETTING_PRECISION].is_auto
                              ? operations->usual_precision
-                             : (RpinnPrecision)(int)settings->values[RPINN_SETTING_PRECISION].number;
+                             : (RpinnPrecision)rpinn_settings_choice(settings, RPINN_SETTING_PRECISION);
   if (!(operations->precisions >> posterior->precision & 1))
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
                       "backend %s does not compute in %s; leave precision at auto", name,

@@ -1,9 +1,6 @@
 #include "sigmas.h"
 
 #include <math.h>
-#include <string.h>
-
-typedef enum Likelihood { PAPER, NOISE, UNIFORM } Likelihood; /* in the order of the setting's choices */
 
 static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, bool needed, double *weight) {
   if (term->has_weight)
@@ -50,20 +47,21 @@ static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, doub
 
 RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                  const RpinnDataSet *data, RpinnSigmas *sigmas) {
-  Likelihood likelihood = (Likelihood)(int)problem->settings.values[RPINN_SETTING_LIKELIHOOD].number;
+  RpinnLikelihood likelihood =
+      (RpinnLikelihood)rpinn_settings_choice(&problem->settings, RPINN_SETTING_LIKELIHOOD);
   const char *name = problem->settings.values[RPINN_SETTING_LIKELIHOOD].text;
   *sigmas = (RpinnSigmas){.terms = RPINN_ARENA_NEW(arena, double, problem->num_terms),
                           .weights = RPINN_ARENA_NEW(arena, double, problem->num_terms),
                           .prior = 1};
   if (!sigmas->terms || !sigmas->weights) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
-    bool needed =
-        likelihood == PAPER && !problem->terms[t].is_test && problem->terms[t].source != RPINN_DATA_GAUSSIAN;
+    bool needed = likelihood == RPINN_LIKELIHOOD_PAPER && !problem->terms[t].is_test &&
+                  problem->terms[t].source != RPINN_DATA_GAUSSIAN;
     RPINN_TRY(find_weight(context, &problem->terms[t], needed, &sigmas->weights[t]));
   }
   double reference = NAN;
-  if (likelihood != NOISE) RPINN_TRY(reference_noise(context, problem, name, &reference));
-  if (likelihood == PAPER) {
+  if (likelihood != RPINN_LIKELIHOOD_NOISE) RPINN_TRY(reference_noise(context, problem, name, &reference));
+  if (likelihood == RPINN_LIKELIHOOD_PAPER) {
     size_t R = problem->reference_term;
     sigmas->prior =
         (reference + problem->prior_epsilon) * sqrt(sigmas->weights[R] / (double)data->terms[R].points.count);
@@ -75,9 +73,9 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
       *sigma = 1;
     else if (term->is_test)
       *sigma = term->has_noise ? term->noise : (double)NAN;
-    else if (likelihood == NOISE)
+    else if (likelihood == RPINN_LIKELIHOOD_NOISE)
       RPINN_TRY(term_noise(context, term, sigma));
-    else if (likelihood == UNIFORM)
+    else if (likelihood == RPINN_LIKELIHOOD_UNIFORM)
       *sigma = reference;
     else
       *sigma = sigmas->prior * sqrt((double)data->terms[t].points.count / sigmas->weights[t]);

@@ -86,6 +86,12 @@ static bool nearest_choice(const char *choices, const char *typo, char near[64])
   return name != NULL;
 }
 
+static int count_choices(const char *choices) {
+  int count = 1;
+  for (; *choices; choices++) count += *choices == '|';
+  return count;
+}
+
 /* Position of text among "a|b|c"; -1 when it is none of them. */
 static int choice_position(const char *choices, const char *text) {
   size_t length = strlen(text);
@@ -96,6 +102,10 @@ static int choice_position(const char *choices, const char *text) {
     start += width + (start[width] == '|');
   }
   return -1;
+}
+
+int rpinn_settings_choice(const RpinnSettingsValues *settings, RpinnSetting setting) {
+  return settings->values[setting].is_auto ? -1 : (int)settings->values[setting].number;
 }
 
 bool rpinn_setting_has_choice(RpinnSetting setting, const char *text) {
@@ -147,6 +157,8 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
     if (!*text || (choice_position(definitions[setting].choices, text) < 0 && access(text, F_OK) != 0 &&
                    nearest_choice(definitions[setting].choices, text, (char[64]){0})))
       return rpinn_setting_fail_value(context, setting, text, place);
+    number = choice_position(definitions[setting].choices, text);
+    if (number < 0) number = count_choices(definitions[setting].choices) - 1;
     break;
   }
   settings->values[setting].number = number;

@@ -9,7 +9,7 @@ enum { RPINN_SETTING_TEXT_SIZE = 512, RPINN_MAX_CHOICES = 16 };
 
 typedef struct RpinnSettingsValues {
   struct {
-    double number; /* INTEGER, REAL; CHOICE: position among the choices; NaN for auto */
+    double number; /* INTEGER, REAL; CHOICE, TEXT: place among the choices; NaN for auto */
     bool is_auto;
     char text[RPINN_SETTING_TEXT_SIZE]; /* canonical spelling */
   } values[RPINN_NUM_SETTINGS];
@@ -17,6 +17,9 @@ typedef struct RpinnSettingsValues {
 
 /* Is text one of the choices of the setting? */
 bool rpinn_setting_has_choice(RpinnSetting setting, const char *text);
+/* CHOICE and TEXT: the enumerator of rpinn/choices.h, which is the place among the choices; -1 for auto. The last choice
+ * of a TEXT stands for all other texts. */
+int rpinn_settings_choice(const RpinnSettingsValues *settings, RpinnSetting setting);
 void rpinn_settings_reset(RpinnSettingsValues *settings);
 /* Parse and check one value; place is where it was written. */
 RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,

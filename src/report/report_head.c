@@ -43,7 +43,7 @@ static void write_facts(const RpinnRun *run, RpinnText *page) {
   write_number_fact(page, "Parameters", (double)rpinn_posterior_num_parameters(posterior));
   write_number_fact(page, "Residual rows", (double)rpinn_posterior_num_rows(posterior));
   write_text_fact(page, "Seed", rpinn_report_setting(run, RPINN_SETTING_SEED));
-  snprintf(text, sizeof text, "%.60s, %.40s", posterior->backend->operations->name,
+  snprintf(text, sizeof text, "%.60s, %.40s", rpinn_report_setting(run, RPINN_SETTING_BACKEND),
            rpinn_run_precision_name(run));
   write_text_fact(page, "Backend", text);
   open_fact(page, "Wall time");

@@ -73,7 +73,7 @@ static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double 
 
 RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
   Search search = {.context = context, .run = run};
-  if (strcmp(run->problem->settings.values[RPINN_SETTING_START].text, "map") != 0) return RPINN_OK;
+  if (rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START) != RPINN_START_MAP) return RPINN_OK;
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);
   rpinn_run_folder_log(&run->folder, "the MAP estimate to start from is being sought");

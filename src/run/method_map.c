@@ -1,5 +1,4 @@
 /* Method map: one minimiser of the energy. */
-#include <string.h>
 
 #include "finished_run.h"
 #include "method_members.h"
@@ -7,7 +6,7 @@
 
 static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
   RPINN_TRY(rpinn_refuse_prior_start(context, problem));
-  if (!strcmp(problem->settings.values[RPINN_SETTING_START].text, "map"))
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "method map cannot start from its own result; expected glorot or zero");
   return rpinn_refuse_adagrad(context, problem);

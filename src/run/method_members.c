@@ -1,6 +1,5 @@
 #include "method_members.h"
 
-#include <string.h>
 
 #include "run_targets.h"
 #include "task_pool.h"
@@ -21,7 +20,7 @@ const RpinnRunFact rpinn_member_facts[] = {{"Members", .number = rpinn_members_c
 /* ---- settings ---- */
 
 RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem) {
-  if (strcmp(problem->settings.values[RPINN_SETTING_START].text, "prior") != 0) return RPINN_OK;
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) != RPINN_START_PRIOR) return RPINN_OK;
   return rpinn_fail(
       context, RPINN_ERROR_INPUT,
       "start prior is the drawn prior mean, which method %s has not; expected glorot, map, normal or zero",
@@ -29,7 +28,8 @@ RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *
 }
 
 RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem) {
-  if (strcmp(problem->settings.values[RPINN_SETTING_OPTIMIZER].text, "adagrad") != 0) return RPINN_OK;
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_OPTIMIZER) != RPINN_MINIMIZER_ADAGRAD)
+    return RPINN_OK;
   return rpinn_fail(
       context, RPINN_ERROR_INPUT,
       "optimizer adagrad moves the particles of svgd and minimises nothing; expected adam, lbfgs or lm");

@@ -1,6 +1,5 @@
 /* Method svgd: particles that move together. */
 #include <math.h>
-#include <string.h>
 
 #include "finished_run.h"
 #include "method_members.h"
@@ -9,12 +8,13 @@
 
 /* Adam and AdaGrad move particles; what --start map minimises with is no AdaGrad. */
 static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  const char *optimizer = problem->settings.values[RPINN_SETTING_OPTIMIZER].text;
-  if (!strcmp(problem->settings.values[RPINN_SETTING_START].text, "map"))
+  int optimizer = rpinn_settings_choice(&problem->settings, RPINN_SETTING_OPTIMIZER);
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
     RPINN_TRY(rpinn_refuse_adagrad(context, problem));
-  if (!strcmp(optimizer, "adagrad") || !strcmp(optimizer, "adam")) return RPINN_OK;
+  if (optimizer == RPINN_MINIMIZER_ADAGRAD || optimizer == RPINN_MINIMIZER_ADAM) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "optimizer %s cannot move the particles of svgd; expected adam or adagrad", optimizer);
+                    "optimizer %s cannot move the particles of svgd; expected adam or adagrad",
+                    problem->settings.values[RPINN_SETTING_OPTIMIZER].text);
 }
 
 /* All threads work on each iteration of all particles. */

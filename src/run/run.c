@@ -12,7 +12,11 @@
 #include "vti_file.h"
 
 const char *rpinn_run_precision_name(const RpinnRun *run) {
-  static const char *const names[] = {"float", "double", "tf32"};
+  static const char *const names[] = {
+#define RPINN_PRECISION_NAME(precision, name) [precision] = name,
+      RPINN_PRECISION_LIST(RPINN_PRECISION_NAME)
+#undef RPINN_PRECISION_NAME
+  };
   return names[run->posteriors[0]->precision];
 }
 
@@ -126,8 +130,8 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
       &run->folder, "rpinn %s: %s problem %s, method %s, %llu samples, backend %s %s, %zu threads, seed %llu",
       rpinn_version(), run->folder.is_new ? "new" : "resumed", run->problem->name,
       run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)run->num_samples,
-      run->posteriors[0]->backend->operations->name, rpinn_run_precision_name(run), run->num_threads,
-      (unsigned long long)run->posteriors[0]->seed);
+      run->problem->settings.values[RPINN_SETTING_BACKEND].text, rpinn_run_precision_name(run),
+      run->num_threads, (unsigned long long)run->posteriors[0]->seed);
   RPINN_TRY(rpinn_posterior_save(context, run->posteriors[0], run->folder.path));
   RPINN_TRY(rpinn_run_start_from_map(context, run, targets));
   if (!run->interrupted) RPINN_TRY(run->method->make_draws(context, run, targets));

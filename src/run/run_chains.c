@@ -222,7 +222,7 @@ static RpinnNutsOptions read_options(const RpinnRun *run) {
   options.num_warmup = (size_t)settings->values[RPINN_SETTING_WARMUP].number;
   options.num_draws = (size_t)run->num_samples;
   options.thin = (size_t)settings->values[RPINN_SETTING_THIN].number;
-  options.metric = (RpinnMetric)(int)settings->values[RPINN_SETTING_METRIC].number;
+  options.metric = (RpinnMetric)rpinn_settings_choice(settings, RPINN_SETTING_METRIC);
   options.max_depth = (unsigned)settings->values[RPINN_SETTING_MAX_DEPTH].number;
   options.target_acceptance = settings->values[RPINN_SETTING_TARGET_ACCEPTANCE].number;
   options.step_adaptation = settings->values[RPINN_SETTING_STEP_ADAPTATION].number;
@@ -281,7 +281,8 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const Rp
                        .run = run,
                        .targets = targets,
                        .options = read_options(run),
-                       .keep_warmup = run->problem->settings.values[RPINN_SETTING_KEEP_WARMUP].number > 0,
+                       .keep_warmup = rpinn_settings_choice(&run->problem->settings,
+                                                            RPINN_SETTING_KEEP_WARMUP) == RPINN_WARMUP_KEPT,
                        .num_parameters = run->posteriors[0]->model.num_parameters};
   uint64_t iterations = session->options.num_warmup + session->options.num_draws * session->options.thin;
   session->progress = (RpinnRunProgress){

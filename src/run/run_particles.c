@@ -100,9 +100,10 @@ static RpinnSvgdOptions read_options(const Session *session) {
   RpinnSvgdOptions options = rpinn_svgd_default_options();
   options.num_particles = session->num_particles;
   options.rule = rpinn_run_minimize_options(problem).adam;
-  if (!strcmp(problem->settings.values[RPINN_SETTING_OPTIMIZER].text, "adagrad"))
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_OPTIMIZER) == RPINN_MINIMIZER_ADAGRAD)
     options.optimizer = RPINN_SVGD_ADAGRAD;
-  options.undivided_repulsion = problem->settings.values[RPINN_SETTING_REPULSION].number > 0;
+  options.undivided_repulsion =
+      rpinn_settings_choice(&problem->settings, RPINN_SETTING_REPULSION) == RPINN_REPULSION_UNDIVIDED;
   options.single_precision = session->run->posteriors[0]->precision != RPINN_PRECISION_DOUBLE;
   return options;
 }

@@ -137,7 +137,8 @@ static void json_weights(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_number(json, "pareto_k", weights->smoothing.k);
   rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
   rpinn_json_boolean(json, "correction_asked",
-                     run->problem->settings.values[RPINN_SETTING_CORRECT].number > 0);
+                     rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_CORRECT) ==
+                         RPINN_CORRECTION_MH);
   rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
   rpinn_json_number(json, "acceptance", weights->acceptance);
   rpinn_json_close(json, '}');
@@ -212,7 +213,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_open(&json, NULL, '{');
   rpinn_json_text(&json, "problem", run->problem->name);
   rpinn_json_text(&json, "method", run->problem->settings.values[RPINN_SETTING_METHOD].text);
-  rpinn_json_text(&json, "backend", run->posteriors[0]->backend->operations->name);
+  rpinn_json_text(&json, "backend", run->problem->settings.values[RPINN_SETTING_BACKEND].text);
   rpinn_json_text(&json, "precision", rpinn_run_precision_name(run));
   rpinn_json_number(&json, "seed", (double)run->posteriors[0]->seed);
   rpinn_json_number(&json, "samples", (double)run->results.num_draws);

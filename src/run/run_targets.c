@@ -18,12 +18,12 @@ void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt
 static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
                               double *theta) {
   const RpinnRunTarget *target = data;
-  bool zero_then_normal = !strcmp(target->start, "zero_then_normal");
-  if (!strcmp(target->start, "zero") || (zero_then_normal && member == 0))
+  bool zero_then_normal = target->start == RPINN_START_ZERO_THEN_NORMAL;
+  if (target->start == RPINN_START_ZERO || (zero_then_normal && member == 0))
     rpinn_posterior_start_zero(target->posterior, theta);
-  else if (!strcmp(target->start, "normal") || zero_then_normal)
+  else if (target->start == RPINN_START_NORMAL || zero_then_normal)
     rpinn_posterior_start_normal(target->posterior, stream_member(member, attempt), theta);
-  else if (!strcmp(target->start, "prior"))
+  else if (target->start == RPINN_START_PRIOR)
     rpinn_posterior_start_prior(target->posterior, offsets, theta);
   else if (target->num_given)
     memcpy(theta, target->given + member % target->num_given * target->posterior->model.num_parameters,
@@ -49,14 +49,6 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
     sum += target->gradient[j] * target->gradient[j];
   *gradient_norm = sqrt(sum);
   return RPINN_OK;
-}
-
-/* The names of starts; any other text is the folder of an earlier run. */
-static bool is_name(const char *start) {
-  static const char *const names[] = {"glorot", "zero", "prior", "normal", "zero_then_normal", "map"};
-  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-    if (!strcmp(start, names[k])) return true;
-  return false;
 }
 
 void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
@@ -141,7 +133,7 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
 }
 
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
-  const char *start = run->problem->settings.values[RPINN_SETTING_START].text;
+  RpinnStart start = (RpinnStart)rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
   RPINN_TRY(run->method->check_settings(context, run->problem));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
@@ -166,7 +158,8 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .num_parts = posterior->model.num_terms + 1,
                             .loss_parts = loss_parts};
   }
-  return is_name(start) ? RPINN_OK : start_from_run(context, run, start, *targets);
+  if (start != RPINN_START_RUN) return RPINN_OK;
+  return start_from_run(context, run, run->problem->settings.values[RPINN_SETTING_START].text, *targets);
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {
@@ -177,7 +170,7 @@ RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {
   adam.decay_steps = settings->values[RPINN_SETTING_DECAY_STEPS].number;
   bool own_window = !settings->values[RPINN_SETTING_PROGRESS_WINDOW].is_auto;
   return (RpinnMinimizeOptions){
-      .minimizer = (RpinnMinimizer)(int)settings->values[RPINN_SETTING_OPTIMIZER].number,
+      .minimizer = (RpinnMinimizer)rpinn_settings_choice(settings, RPINN_SETTING_OPTIMIZER),
       .iterations = (size_t)settings->values[RPINN_SETTING_ITERATIONS].number,
       .adam = adam,
       .gradient_tolerance = settings->values[RPINN_SETTING_GRADIENT_TOLERANCE].number,

@@ -10,7 +10,7 @@ typedef struct RpinnRunTarget {
   RpinnObjective objective;
   RpinnLeastSquares squares;
   double *gradient; /* [N] */
-  const char *start;
+  RpinnStart start;
   size_t num_given;    /* points to start from, taken in turn; 0 for starts that are drawn */
   const double *given; /* [num_given][N]: the MAP estimate, or the members of an earlier run */
 } RpinnRunTarget;

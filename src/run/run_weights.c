@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "importance.h"
 #include "independence_metropolis.h"
@@ -105,7 +104,7 @@ static const char *reason_against(const RpinnRun *run, uint64_t finished, uint64
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
                                    uint64_t converged) {
   RpinnRunWeights *weights = &run->results.weights;
-  bool correct = !strcmp(run->problem->settings.values[RPINN_SETTING_CORRECT].text, "mh");
+  bool correct = rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_CORRECT) == RPINN_CORRECTION_MH;
   *weights = (RpinnRunWeights){.acceptance = (double)NAN,
                                .smoothing = {.k = (double)NAN, .effective_size = (double)NAN}};
   weights->reason = reason_against(run, finished, converged);

@@ -4,17 +4,12 @@
 #define RPINN_SAMPLE_MINIMIZE_H
 
 #include "context.h"
+#include "rpinn/choices.h"
 #include "rpinn/optimize.h"
-
-typedef enum RpinnMinimizer {
-  RPINN_MINIMIZER_ADAM,
-  RPINN_MINIMIZER_LBFGS,
-  RPINN_MINIMIZER_LM
-} RpinnMinimizer;
 
 /* NaN and 0 leave an optimiser's own default. */
 typedef struct RpinnMinimizeOptions {
-  RpinnMinimizer minimizer;
+  RpinnMinimizer minimizer; /* not Adagrad */
   size_t iterations;
   RpinnAdamRule adam;
   double gradient_tolerance; /* NaN: default */

@@ -11,8 +11,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
 }
 
 /* What an engine does is in the operations of its precision; these only make one. */
-const RpinnBackendOperations rpinn_cpu_backend = {.name = "cpu",
-                                                  .usual_precision = RPINN_PRECISION_FLOAT,
+const RpinnBackendOperations rpinn_cpu_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
                                                   .precisions = 1u << RPINN_PRECISION_FLOAT |
                                                                 1u << RPINN_PRECISION_DOUBLE,
                                                   .create = create};

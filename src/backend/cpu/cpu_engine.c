@@ -621,8 +621,7 @@ static RpinnStatus gram(RpinnBackend *backend, const double *theta, const double
   return RPINN_OK;
 }
 
-const RpinnBackendOperations RPINN_REAL_NAME(rpinn_cpu_operations) = {.name = "cpu",
-                                                                      .destroy = destroy,
+const RpinnBackendOperations RPINN_REAL_NAME(rpinn_cpu_operations) = {.destroy = destroy,
                                                                       .energies = energies,
                                                                       .evaluate = evaluate,
                                                                       .residuals = residuals,

@@ -250,8 +250,7 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
   return RPINN_OK;
 }
 
-const RpinnBackendOperations rpinn_plain_backend = {.name = "plain",
-                                                    .usual_precision = RPINN_PRECISION_DOUBLE,
+const RpinnBackendOperations rpinn_plain_backend = {.usual_precision = RPINN_PRECISION_DOUBLE,
                                                     .precisions = 1u << RPINN_PRECISION_DOUBLE,
                                                     .create = create,
                                                     .destroy = destroy,
