@@ -6,6 +6,7 @@
 
 #include "chain_verdict.h"
 #include "json_writer.h"
+#include "number_text.h"
 
 /* ---- for people ---- */
 
@@ -28,7 +29,7 @@ static void append_number(RpinnText *text, int width, const char *format, double
   if (isnan(value))
     snprintf(number, sizeof number, "-");
   else
-    snprintf(number, sizeof number, format, value);
+    rpinn_format(number, sizeof number, format, value);
   rpinn_text_append(text, " %*s", width, number);
 }
 

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "number_text.h"
+
 /* R-hat from which on more draws alone will not do. */
 #define CLEARLY_APART 1.1
 
@@ -35,7 +37,7 @@ static void say(char text[512], const char *format, ...) RPINN_PRINTF(2, 3);
 static void say(char text[512], const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, 512, format, arguments);
+  rpinn_format_list(text, 512, format, arguments);
   va_end(arguments);
 }
 
@@ -163,7 +165,7 @@ static const char *percent(double share, char text[32]) {
   if (share < 1e-4)
     snprintf(text, 32, "below 0.01");
   else
-    snprintf(text, 32, share < 0.995 ? "%.2g" : "%.3g", 100 * share);
+    rpinn_format(text, 32, share < 0.995 ? "%.2g" : "%.3g", 100 * share);
   return text;
 }
 

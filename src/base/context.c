@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "blas_threads.h"
+#include "number_text.h"
 
 static const struct {
   const char *name;
@@ -76,7 +77,7 @@ static RpinnStatus record(RpinnContext *context, RpinnStatus status, RpinnPlace 
   snprintf(error->file, sizeof error->file, "%s", place.file ? place.file : "");
   error->line = place.line;
   error->column = place.column;
-  vsnprintf(error->message, sizeof error->message, format, arguments);
+  rpinn_format_list(error->message, sizeof error->message, format, arguments);
   make_printable(error->file);
   make_printable(error->message);
   return status;
@@ -119,7 +120,7 @@ void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, .
   char line[2048];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(line, sizeof line, format, arguments);
+  rpinn_format_list(line, sizeof line, format, arguments);
   va_end(arguments);
   make_printable(line);
   context->log(context->log_user, level, line);

@@ -188,7 +188,7 @@ static RpinnStatus read_number(Reader *reader, RpinnJsonValue *value) {
   char *copy = rpinn_arena_copy_text(reader->arena, first, (size_t)(reader->at - first));
   if (!copy) return rpinn_fail_memory(reader->context);
   value->kind = RPINN_JSON_NUMBER;
-  value->number = strtod(copy, NULL);
+  value->number = rpinn_number_read(copy, NULL);
   if (isfinite(value->number)) return RPINN_OK;
   return rpinn_fail_at(reader->context, value->place, "%.40s is too large; expected a number below 1e308",
                        copy);

@@ -1,9 +1,6 @@
 #include "text.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,10 +35,10 @@ void rpinn_text_append(RpinnText *text, const char *format, ...) {
   va_start(arguments, format);
   va_list again;
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  int length = rpinn_format_list(NULL, 0, format, arguments);
   va_end(arguments);
   if (length >= 0 && reserve(text, (size_t)length)) {
-    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+    rpinn_format_list(text->bytes + text->length, (size_t)length + 1, format, again);
     text->length += (size_t)length;
   } else {
     text->failed = true;
@@ -52,21 +49,6 @@ void rpinn_text_append(RpinnText *text, const char *format, ...) {
 void rpinn_text_free(RpinnText *text) {
   free(text->bytes);
   *text = (RpinnText){0};
-}
-
-void rpinn_number_format(double value, char text[RPINN_NUMBER_TEXT]) {
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, RPINN_NUMBER_TEXT, "%.*g", digits, value);
-    if (digits == 17 || !(strtod(text, NULL) != value)) return;
-  }
-}
-
-bool rpinn_number_parse(const char *text, double *value) {
-  /* strtod also takes leading blanks, hexadecimal and "nan(...)": none of these belong in our files. */
-  if (!*text || isspace((unsigned char)*text) || strpbrk(text, "xX(")) return false;
-  char *end;
-  *value = strtod(text, &end);
-  return *end == '\0' && !isnan(*value);
 }
 
 /* Edit distance with swaps of neighbours (optimal string alignment), for names up to NAME_LIMIT letters. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "derivative_check.h"
+#include "number_text.h"
 
 /* How thoroughly: the first of these whose work is bearable. */
 typedef struct Effort {
@@ -395,9 +396,10 @@ static RpinnStatus compare_truths(RpinnContext *context, RpinnCheck *check) {
     RPINN_TRY(status);
     if (worst <= 1e-6 * fmax(scale, 1e-300)) continue;
     char text[512];
-    snprintf(text, sizeof text,
-             "the truth of '%s' differs by %.3g from what follows from the truth of its fields (size %.3g)",
-             predicted->name, worst, scale);
+    rpinn_format(
+        text, sizeof text,
+        "the truth of '%s' differs by %.3g from what follows from the truth of its fields (size %.3g)",
+        predicted->name, worst, scale);
     RPINN_TRY(warn(context, check, text));
   }
   return RPINN_OK;
@@ -498,10 +500,11 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
   }
   for (size_t t = 0; t < problem->num_terms; t++) {
     if (rpinn_sigma_exceeds_noise(problem, &posterior->sigmas, t)) {
-      snprintf(text, sizeof text,
-               "term '%s' is given s = %.4g, more than its stated noise %.4g: its data count for less than "
-               "they are worth",
-               problem->terms[t].name, posterior->sigmas.terms[t], problem->terms[t].noise);
+      rpinn_format(
+          text, sizeof text,
+          "term '%s' is given s = %.4g, more than its stated noise %.4g: its data count for less than "
+          "they are worth",
+          problem->terms[t].name, posterior->sigmas.terms[t], problem->terms[t].noise);
       RPINN_TRY(warn(context, check, text));
     }
     if (posterior->data->terms[t].missing) {

@@ -3,13 +3,13 @@
  * iteration, beginning with the first of each phase. */
 #include "cmdstan_csv.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "csv_table.h"
 #include "text.h"
 #include "whole_file.h"
@@ -30,15 +30,15 @@ static bool split_comment(const char *line, size_t length, char key[VALUE_SIZE],
   const char *equals = memchr(line, '=', length), *end = line + length;
   if (!equals) return false;
   const char *first = line + 1, *last = equals;
-  while (first < last && isspace((unsigned char)*first)) first++;
-  while (last > first && isspace((unsigned char)last[-1])) last--;
+  while (first < last && rpinn_is_blank(*first)) first++;
+  while (last > first && rpinn_is_blank(last[-1])) last--;
   if (last - first >= VALUE_SIZE) return false;
   memcpy(key, first, (size_t)(last - first));
   key[last - first] = '\0';
   first = equals + 1;
-  while (first < end && isspace((unsigned char)*first)) first++;
+  while (first < end && rpinn_is_blank(*first)) first++;
   size_t size = 0;
-  while (first + size < end && !isspace((unsigned char)first[size]) && size + 1 < VALUE_SIZE) size++;
+  while (first + size < end && !rpinn_is_blank(first[size]) && size + 1 < VALUE_SIZE) size++;
   memcpy(value, first, size);
   value[size] = '\0';
   *value_column = (size_t)(first - line) + 1;

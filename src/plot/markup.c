@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_text.h"
+
 static const char dash[] = "&#8211;", minus[] = "&#8722;";
 
 void rpinn_markup_text(RpinnText *page, const char *text) {
@@ -27,7 +29,7 @@ void rpinn_markup_text(RpinnText *page, const char *text) {
 /* digits in fixed notation, without the point that %#g leaves at the end of 100. */
 static void append_plain(RpinnText *page, double magnitude, int digits) {
   char text[64];
-  snprintf(text, sizeof text, "%#.*g", digits, magnitude);
+  rpinn_format(text, sizeof text, "%#.*g", digits, magnitude);
   size_t length = strlen(text);
   if (length && text[length - 1] == '.') text[length - 1] = '\0';
   rpinn_text_append(page, "%s", text);
@@ -52,7 +54,7 @@ void rpinn_markup_number(RpinnText *page, double value, int digits) {
     rpinn_text_append(page, "%.0f", magnitude);
   else {
     char text[64];
-    snprintf(text, sizeof text, "%.*e", digits - 1, magnitude);
+    rpinn_format(text, sizeof text, "%.*e", digits - 1, magnitude);
     char *exponent = strchr(text, 'e');
     int power = atoi(exponent + 1);
     *exponent = '\0';

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number_text.h"
 #include "part_file.h"
 
 /* ---- pieces of gnuplot ---- */
@@ -172,9 +173,9 @@ void rpinn_sheet_image(const RpinnPlot *plot, const RpinnPlotImage *image) {
   }
   rpinn_text_append(&sheet->blocks, "EOD\n");
   /* Viewers smooth images; few pixels shall stay pixels. */
-  snprintf(columns, sizeof columns, "matrix using (%.9g+$1*%.9g):(%.9g-$2*%.9g):3 with image%s notitle",
-           image->x_low + 0.5 * across, across, image->y_high - 0.5 * down, down,
-           image->columns * image->rows < 1024 ? " pixels" : "");
+  rpinn_format(columns, sizeof columns, "matrix using (%.9g+$1*%.9g):(%.9g-$2*%.9g):3 with image%s notitle",
+               image->x_low + 0.5 * across, across, image->y_high - 0.5 * down, down,
+               image->columns * image->rows < 1024 ? " pixels" : "");
   begin_clause(sheet, columns);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "markup.h"
+#include "number_text.h"
 #include "plot_sheet.h"
 #include "raster_image.h"
 
@@ -166,7 +167,7 @@ static void append_tick_label(RpinnText *page, const Ticks *ticks, double value)
   }
   char label[64];
   double scaled = value / pow(10, ticks->exponent);
-  snprintf(label, sizeof label, "%.*f", ticks->decimals, fabs(scaled));
+  rpinn_format(label, sizeof label, "%.*f", ticks->decimals, fabs(scaled));
   bool is_zero = strspn(label, "0.") == strlen(label);
   rpinn_text_append(page, "%s%s", scaled < 0 && !is_zero ? minus : "", label);
 }

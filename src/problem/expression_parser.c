@@ -1,10 +1,12 @@
 /* Recursive descent with a depth limit; every node is simplified as it is built. */
 #include "expression_parser.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ascii.h"
+#include "number_text.h"
 
 /* Functions of the language: those operations that print as a name and belong to the user. */
 static const RpinnOperation functions[] = {RPINN_OPERATION_SIN,  RPINN_OPERATION_COS,  RPINN_OPERATION_TAN,
@@ -32,7 +34,7 @@ static RpinnPlace place_of(const Parser *parser, const char *at) {
 }
 
 static char peek(Parser *parser) {
-  while (isspace((unsigned char)*parser->next)) parser->next++;
+  while (rpinn_is_blank(*parser->next)) parser->next++;
   return *parser->next;
 }
 
@@ -70,7 +72,7 @@ static RpinnStatus build(Parser *parser, const char *at, RpinnOperation operatio
       (!two || rpinn_expression_is_number(parser->pool, b, &y)) && parser->pool->status == RPINN_OK) {
     const char *text = rpinn_operation_text(operation);
     const char *found = isnan(rpinn_operation_value(operation, x, y)) ? "not a number" : "infinite";
-    if (two && !isalpha((unsigned char)text[0]))
+    if (two && !rpinn_is_letter(text[0]))
       return rpinn_fail_at(parser->context, place_of(parser, at),
                            "%.6g %s %.6g is %s; expected a finite number", x, text, y, found);
     return rpinn_fail_at(parser->context, place_of(parser, at), "%s(%.6g) is %s; expected a finite number",
@@ -81,16 +83,16 @@ static RpinnStatus build(Parser *parser, const char *at, RpinnOperation operatio
 
 static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
   const char *start = parser->next, *end = start;
-  while (isdigit((unsigned char)*end)) end++;
+  while (rpinn_is_digit(*end)) end++;
   if (*end == '.') end++;
-  while (isdigit((unsigned char)*end)) end++;
+  while (rpinn_is_digit(*end)) end++;
   if (end - start == 1 && *start == '.') return fail_expected(parser, "a digit before or after the point");
   if (*end == 'e' || *end == 'E') {
     const char *exponent = end + 1;
     if (*exponent == '+' || *exponent == '-') exponent++;
-    if (isdigit((unsigned char)*exponent)) {
+    if (rpinn_is_digit(*exponent)) {
       end = exponent;
-      while (isdigit((unsigned char)*end)) end++;
+      while (rpinn_is_digit(*end)) end++;
     }
   }
   char digits[NAME_SIZE];
@@ -100,11 +102,11 @@ static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
                          NAME_SIZE - 1);
   memcpy(digits, start, (size_t)(end - start));
   digits[end - start] = '\0';
-  double value = strtod(digits, NULL);
+  double value = rpinn_number_read(digits, NULL);
   if (!isfinite(value))
     return rpinn_fail_at(parser->context, place_of(parser, start),
                          "%s is too large for a number; expected at most 1.79e308", digits);
-  if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+  if (rpinn_is_letter_or_digit(*end) || *end == '_' || *end == '.')
     return rpinn_fail_at(parser->context, place_of(parser, end),
                          "found '%c' after the number %s; expected an operator such as *", *end, digits);
   parser->next = end;
@@ -115,7 +117,7 @@ static RpinnStatus parse_number(Parser *parser, RpinnExpression *result) {
 static RpinnStatus read_name(Parser *parser, char name[NAME_SIZE]) {
   const char *start = parser->next;
   size_t length = 0;
-  while (isalnum((unsigned char)start[length]) || start[length] == '_') length++;
+  while (rpinn_is_letter_or_digit(start[length]) || start[length] == '_') length++;
   if (length >= NAME_SIZE)
     return rpinn_fail_at(parser->context, place_of(parser, start),
                          "a name of %zu characters; expected at most %d", length, NAME_SIZE - 1);
@@ -135,8 +137,7 @@ static RpinnStatus parse_derivative(Parser *parser, const char *start, RpinnExpr
   do {
     char first = peek(parser);
     const char *at = parser->next;
-    if (!isalpha((unsigned char)first) && first != '_')
-      return fail_expected(parser, "the name of a coordinate");
+    if (!rpinn_is_letter(first) && first != '_') return fail_expected(parser, "the name of a coordinate");
     char name[NAME_SIZE];
     RPINN_TRY(read_name(parser, name));
     RpinnExpression variable;
@@ -185,12 +186,12 @@ static RpinnStatus parse_call(Parser *parser, const char *name, const char *at, 
 static RpinnStatus parse_primary(Parser *parser, RpinnExpression *result) {
   char first = peek(parser);
   const char *at = parser->next;
-  if (isdigit((unsigned char)first) || first == '.') return parse_number(parser, result);
+  if (rpinn_is_digit(first) || first == '.') return parse_number(parser, result);
   if (accept(parser, '(')) {
     RPINN_TRY(parse_sum(parser, result));
     return expect(parser, ')', "an operator or ')'");
   }
-  if (!isalpha((unsigned char)first) && first != '_') return fail_expected(parser, "a number, a name or '('");
+  if (!rpinn_is_letter(first) && first != '_') return fail_expected(parser, "a number, a name or '('");
   char name[NAME_SIZE];
   RPINN_TRY(read_name(parser, name));
   if (accept(parser, '(')) return parse_call(parser, name, at, result);
@@ -280,10 +281,10 @@ RpinnStatus rpinn_expression_parse(RpinnContext *context, RpinnExpressionPool *p
 }
 
 bool rpinn_name_is_valid(const char *name) {
-  if (!isalpha((unsigned char)name[0]) && name[0] != '_') return false;
+  if (!rpinn_is_letter(name[0]) && name[0] != '_') return false;
   size_t length = strlen(name);
   for (size_t i = 0; i < length; i++)
-    if (!isalnum((unsigned char)name[i]) && name[i] != '_') return false;
+    if (!rpinn_is_letter_or_digit(name[i]) && name[i] != '_') return false;
   return length < NAME_SIZE;
 }
 

@@ -1,7 +1,6 @@
 /* Expressions as text, with as few parentheses as the grammar allows. */
+#include "ascii.h"
 #include "expression.h"
-
-#include <ctype.h>
 
 enum { SUM = 1, PRODUCT = 2, SIGNED = 3, RAISED = 4, ATOM = 5, PRINT_DEPTH = 200 };
 
@@ -70,7 +69,7 @@ static void print_node(Printer *printer, RpinnExpression expression, int least_b
     /* -a*b is (-a)*b: the same number. Not so in an exponent, where x^-a*b is (x^-a)*b. */
     bool exponent = !parenthesis && least_binding > PRODUCT;
     print_node(printer, node->a, exponent ? SIGNED : PRODUCT, depth + 1);
-  } else if (isalpha((unsigned char)symbol[0])) {
+  } else if (rpinn_is_letter(symbol[0])) {
     rpinn_text_append(printer->text, "%s(", symbol);
     print_node(printer, node->a, SUM, depth + 1);
     if (num_arguments > 1) {

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number_text.h"
+
 const char *rpinn_reader_what(char buffer[RPINN_WHAT_SIZE], const char *format, const char *name) {
-  snprintf(buffer, RPINN_WHAT_SIZE, format, name);
+  rpinn_format(buffer, RPINN_WHAT_SIZE, format, name);
   return buffer;
 }
 

@@ -1,8 +1,8 @@
 /* The sections that make an energy of them: truth, terms, prior, and what to predict. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "problem_sections.h"
 
 /* ---- truth ---- */
@@ -91,7 +91,7 @@ static bool is_csv_name(const char *text) {
 /* "wells.txt", "data/wells.CSV": a dot and letters at the end, which no expression has. */
 static bool looks_like_a_file(const char *text) {
   const char *dot = strrchr(text, '.');
-  return dot && isalpha((unsigned char)dot[1]) && !strpbrk(dot + 1, " ()+-*/^");
+  return dot && rpinn_is_letter(dot[1]) && !strpbrk(dot + 1, " ()+-*/^");
 }
 
 static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, const char *owner,

@@ -1,8 +1,8 @@
 /* A problem as a problem file again: constants as numbers, expressions as they were written, settings
  * complete. Writing what was read from a written file gives the same text. */
+#include "ascii.h"
 #include "problem.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@
 /* Could YAML read this as anything but the same plain text, in braces or out of them? */
 static bool is_plain(const char *value) {
   size_t length = strlen(value);
-  if (!length || isspace((unsigned char)value[length - 1])) return false;
-  bool starts_well = isalnum((unsigned char)value[0]) || value[0] == '(' || value[0] == '_' ||
-                     value[0] == '.' || (value[0] == '-' && length > 1 && !isspace((unsigned char)value[1]));
+  if (!length || rpinn_is_blank(value[length - 1])) return false;
+  bool starts_well = rpinn_is_letter_or_digit(value[0]) || value[0] == '(' || value[0] == '_' ||
+                     value[0] == '.' || (value[0] == '-' && length > 1 && !rpinn_is_blank(value[1]));
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)value[i];
     if (byte < 0x20 || byte >= 0x7f || strchr(",[]{}#:\"'&!|>%@`\\", byte)) return false;

@@ -38,13 +38,13 @@ static void describe_reals(const RpinnSettingDefinition *definition, const char 
   if (isinf(definition->highest))
     snprintf(text, size, "a number above 0, inf included%s", also);
   else if (definition->highest < LARGE && any_positive)
-    snprintf(text, size, "a number above 0 and at most %g%s", definition->highest, also);
+    rpinn_format(text, size, "a number above 0 and at most %g%s", definition->highest, also);
   else if (definition->highest < LARGE)
-    snprintf(text, size, "a number from %g to %g%s", definition->lowest, definition->highest, also);
+    rpinn_format(text, size, "a number from %g to %g%s", definition->lowest, definition->highest, also);
   else if (any_positive)
     snprintf(text, size, "a number above 0%s", also);
   else
-    snprintf(text, size, "a number of at least %g%s", definition->lowest, also);
+    rpinn_format(text, size, "a number of at least %g%s", definition->lowest, also);
 }
 
 static void describe_range(RpinnSetting setting, char *text, size_t size) {
@@ -52,8 +52,8 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
   const char *also = has_auto(setting) ? " or auto" : "";
   switch (definition->kind) {
   case RPINN_SETTING_INTEGER:
-    snprintf(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest,
-             also);
+    rpinn_format(text, size, "a whole number from %.0f to %.16g%s", definition->lowest, definition->highest,
+                 also);
     break;
   case RPINN_SETTING_REAL: describe_reals(definition, also, text, size); break;
   case RPINN_SETTING_CHOICE:
@@ -143,7 +143,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
     if (is_auto) break;
     if (!parse_number(setting, text, &number)) return rpinn_setting_fail_value(context, setting, text, place);
     if (definitions[setting].kind == RPINN_SETTING_INTEGER)
-      snprintf(canonical, sizeof canonical, "%.0f", number);
+      rpinn_format(canonical, sizeof canonical, "%.0f", number);
     else
       rpinn_number_format(number, canonical);
     break;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "chain_diagnostics.h"
+#include "number_text.h"
 #include "report_page.h"
 #include "report_table.h"
 
@@ -88,8 +89,8 @@ static RpinnStatus write_parameter_trace(const RpinnReport *report, const char *
                                          const double *values) {
   char file[64], title[256];
   snprintf(file, sizeof file, "trace-%s", which);
-  snprintf(title, sizeof title, "Parameter %zu, the %s mixed of all: R-hat %.3f", parameter, which,
-           report->run->results.chains.parameters[parameter].rhat);
+  rpinn_format(title, sizeof title, "Parameter %zu, the %s mixed of all: R-hat %.3f", parameter, which,
+               report->run->results.chains.parameters[parameter].rhat);
   return write_trace(report, file, title, "value", values);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "blas_threads.h"
+#include "number_text.h"
 #include "rpinn/version.h"
 #include "run_state.h"
 #include "run_targets.h"
@@ -72,10 +73,10 @@ static RpinnStatus open_store(RpinnContext *context, RpinnRun *run) {
 static RpinnStatus count_seconds(RpinnContext *context, RpinnRun *run) {
   char *before = NULL, now_text[64];
   RPINN_TRY(rpinn_member_store_get_text(context, run->store, "wall_seconds", &before));
-  run->seconds = (before ? strtod(before, NULL) : 0) + rpinn_run_folder_seconds(&run->folder);
+  run->seconds = (before ? rpinn_number_read(before, NULL) : 0) + rpinn_run_folder_seconds(&run->folder);
   free(before);
-  snprintf(now_text, sizeof now_text, "%.3f", run->seconds);
-  run->seconds = strtod(now_text, NULL); /* as the next reader will see it */
+  rpinn_format(now_text, sizeof now_text, "%.3f", run->seconds);
+  run->seconds = rpinn_number_read(now_text, NULL); /* as the next reader will see it */
   RPINN_TRY(rpinn_member_store_set_text(context, run->store, "wall_seconds", now_text));
   return rpinn_member_store_flush(context, run->store);
 }

@@ -159,13 +159,14 @@ double rpinn_run_folder_seconds(const RpinnRunFolder *folder) {
 
 void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
   if (!folder->log) return;
+  char seconds[32], line[2048];
   va_list arguments;
   va_start(arguments, format);
-  fprintf(folder->log, "%10.3f  ", rpinn_run_folder_seconds(folder));
-  vfprintf(folder->log, format, arguments);
-  fputc('\n', folder->log);
-  fflush(folder->log);
+  rpinn_format(seconds, sizeof seconds, "%10.3f", rpinn_run_folder_seconds(folder));
+  rpinn_format_list(line, sizeof line, format, arguments);
   va_end(arguments);
+  fprintf(folder->log, "%s  %s\n", seconds, line);
+  fflush(folder->log);
 }
 
 RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *folder, const char *name,

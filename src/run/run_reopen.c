@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "finished_run.h"
+#include "number_text.h"
 #include "run_state.h"
 
 /* Does run.yaml, as it stands, belong to the store? */
@@ -79,7 +80,7 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
 static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
   char *seconds = NULL;
   RPINN_TRY(rpinn_member_store_get_text(context, run->store, "wall_seconds", &seconds));
-  run->seconds = seconds ? strtod(seconds, NULL) : 0;
+  run->seconds = seconds ? rpinn_number_read(seconds, NULL) : 0;
   free(seconds);
   if (!run->plan.num_draws)
     return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path}, "this run has no draws");

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_text.h"
+
 const char *const rpinn_claim_verdicts[] = {"-", "undecided", "holds", "contradicted"};
 
 RpinnEstimate rpinn_estimate_mean(size_t count, const double *values) {
@@ -38,7 +40,7 @@ size_t rpinn_largest_place(size_t count, const double *values) {
 
 RpinnPrintedVerdict rpinn_printed_judge(double value, const char *printed) {
   const char *point = strchr(printed, '.');
-  double unit = pow(10, point ? -(double)strlen(point + 1) : 0), theirs = strtod(printed, NULL);
+  double unit = pow(10, point ? -(double)strlen(point + 1) : 0), theirs = rpinn_number_read(printed, NULL);
   double units = fabs(round(value / unit) - round(theirs / unit));
   return units < 0.5 ? RPINN_PRINTED_AGREES : units < 1.5 ? RPINN_PRINTED_NEAR : RPINN_PRINTED_DIFFERS;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_text.h"
 #include "reproduce_run.h"
 
 /* In units of sigma. */
@@ -41,8 +42,8 @@ static RpinnStatus plan_grid(RpinnContext *context, RpinnReproduction *reproduct
              k ? "_epsilon" : "", k ? multiples[k] : "", k ? "sigma" : "");
     RpinnReproducedRun *run = rpinn_study_add_run(reproduction, paper, RPINN_PAPER_RPINN, "", suffix);
     if (!run) return rpinn_fail_memory(context);
-    grid->multiples[grid->count++] = strtod(multiples[k], NULL);
-    run->epsilon = strtod(multiples[k], NULL) * strtod(paper->sigma, NULL);
+    grid->multiples[grid->count++] = rpinn_number_read(multiples[k], NULL);
+    run->epsilon = rpinn_number_read(multiples[k], NULL) * rpinn_number_read(paper->sigma, NULL);
     const char *members =
         is_darcy ? scales[reproduction->scale].darcy_members : scales[reproduction->scale].members;
     if (members && !is_table_run) rpinn_study_set(run, "samples", members);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "number_text.h"
 #include "reproduce_state.h"
 
 /* The ranges of u and f differ by this factor where the chains are said to disagree in u alone; the published ones
@@ -14,7 +15,7 @@ static const double clear_ratio = 10;
 
 static void append_cell(RpinnText *text, int width, const char *format, double value) {
   char cell[64] = "-";
-  if (!isnan(value)) snprintf(cell, sizeof cell, format, value);
+  if (!isnan(value)) rpinn_format(cell, sizeof cell, format, value);
   rpinn_text_append(text, " %*s |", width, cell);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number_text.h"
 #include "reproduce_state.h"
 
 static const char *const titles[] = {
@@ -30,7 +31,7 @@ static void append_figure(RpinnText *text, RpinnTableMetric metric, double value
                        : error >= 0                      ? "%.2e (%.0e)"
                                                          : "%.2e";
   double factor = metric == RPINN_TABLE_COVERAGE ? 100 : 1;
-  if (!isnan(value)) snprintf(cell, sizeof cell, format, value * factor, error * factor);
+  if (!isnan(value)) rpinn_format(cell, sizeof cell, format, value * factor, error * factor);
   rpinn_text_append(text, " %*s |", CELL, cell);
 }
 
@@ -48,7 +49,8 @@ static void append_line(RpinnText *text, Line line) {
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
     append_figure(text, (RpinnTableMetric)k, line.values ? line.values[k] : (double)NAN,
                   line.errors ? line.errors[k] : (double)NAN);
-  if (!isnan(line.seconds)) snprintf(time, sizeof time, "%.*f s", line.seconds < 10 ? 1 : 0, line.seconds);
+  if (!isnan(line.seconds))
+    rpinn_format(time, sizeof time, "%.*f s", line.seconds < 10 ? 1 : 0, line.seconds);
   rpinn_text_append(text, " %8s | %s |\n", time, line.words ? line.words : "");
 }
 
@@ -90,7 +92,7 @@ static void append_row(const RpinnReproducedRow *row, RpinnText *text) {
   append_line(text, ours);
   if (!run->reason && row->has_peak) {
     char iteration[64];
-    snprintf(iteration, sizeof iteration, "iteration %.0f, a transient", row->peak_iteration);
+    rpinn_format(iteration, sizeof iteration, "iteration %.0f, a transient", row->peak_iteration);
     append_line(
         text, (Line){.whose = "at LPP's peak", .values = row->peak, .seconds = no_time, .words = iteration});
   }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "number_text.h"
+
 const char *const rpinn_study_figure_keys[] = {
 #define RPINN_TABLE_METRIC_KEY(name, key, title, digit) key,
     RPINN_TABLE_METRIC_LIST(RPINN_TABLE_METRIC_KEY)
@@ -64,7 +66,7 @@ void rpinn_study_append_cell(RpinnText *text, size_t figure, RpinnEstimate estim
                                    : "%.2e";
   double factor = is_share ? 100 : 1;
   if (!isnan(estimate.value))
-    snprintf(cell, sizeof cell, format, estimate.value * factor, estimate.error * factor);
+    rpinn_format(cell, sizeof cell, format, estimate.value * factor, estimate.error * factor);
   rpinn_text_append(text, " %18s |", cell);
 }
 

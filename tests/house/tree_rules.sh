@@ -28,6 +28,17 @@ corner CUDA 'cuda|cublas|cusolver|curand|cusparse|nvrtc|nvml|nvtx|cooperative_gr
 corner NetCDF 'netcdf' src/io
 corner SQLite 'sqlite3' src/io
 corner libpng 'png|zlib' src/plot
+# A host program's locale may write 0,5: numbers are read and written by src/base/number_text.c, kinds of characters told
+# by src/base/ascii.h. A plain snprintf or fprintf has its format at hand, and no floating-point number in it.
+locale_bound='\b(strto(d|f|ld)|atof|[a-z]*scanf|v[a-z]*printf|asprintf|setlocale|is(alpha|alnum|digit|space|print|upper|lower|punct|graph|cntrl|xdigit)|to(upper|lower)|str(n?casecmp|coll))[[:space:]]*\('
+found=$(grep -rnE "$locale_bound" src | grep -v '^src/base/number_text.c:' || true)
+if [[ -n $found ]]; then complain "these know the locale of the host program:" "$found"; fi
+conversion='%[-+ #0]*([0-9]+|\*)?(\.([0-9]+|\*)?)?l?[aefgAEFG]'
+for file in $(grep -rlE '\b(sn|f)printf\(' src); do
+  found=$(tr '\n' ' ' < "$file" | grep -oP '\b(snprintf\((?:[^,]*,){2}|fprintf\([^,]*,)\s*("(?:[^"\\]|\\.)*"\s*|[A-Z][A-Z0-9_]*\s*)*' | grep -E "$conversion|,[[:space:]]*$" || true)
+  if [[ -n $found ]]; then complain "$file: write numbers, and by formats from elsewhere, with rpinn_format:" "$found"; fi
+done
+
 # BLAS is one for the process: one place decides about it.
 blas=$(grep -rl 'openblas_set_num_threads' src cli include | grep -v '^src/base/blas_threads.c$' || true)
 if [[ -n $blas ]]; then complain "threads of BLAS are set outside of src/base/blas_threads.c:" "$blas"; fi
