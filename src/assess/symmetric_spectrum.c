@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-
 static RpinnStatus fail_not_finite(RpinnContext *context) {
   return rpinn_fail(context, RPINN_ERROR_NUMERIC, "the matrix is not finite, so that it has no eigenvalues");
 }

@@ -1,6 +1,5 @@
 #include "method_members.h"
 
-
 #include "run_targets.h"
 #include "task_pool.h"
 
