@@ -22,7 +22,8 @@ static int parse_numbers(const char *flag, const char *text, size_t most, double
     if (!*end) return -1;
   }
   if (most == 1) return report_usage("%s is '%s'; expected a number", flag, text);
-  return report_usage("%s is '%s'; expected at most %zu numbers with commas between them", flag, text, most);
+  return report_usage("%s is '%s'; expected 1 to %zu finite numbers with commas between them", flag, text,
+                      most);
 }
 
 static int parse_number(const char *flag, const char *text, double *number) {
@@ -47,7 +48,7 @@ static int parse_cells(const char *text, size_t cells[2], size_t *num_axes) {
 static int parse_seed(const char *text, uint64_t *seed) {
   if (!text) return -1;
   if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18)
-    return report_usage("--seed is '%s'; expected a whole number", text);
+    return report_usage("--seed is '%s'; expected a whole number of at most 18 digits", text);
   *seed = strtoull(text, NULL, 10);
   return -1;
 }

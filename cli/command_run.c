@@ -49,6 +49,8 @@ static int show_plan(RpinnContext *context, RpinnProblem *problem) {
 }
 
 static int run_run(const Options *options) {
+  if (options->plan && options->json)
+    return report_usage("--plan has no JSON form; expected it without --json");
   RpinnContext *context = make_context();
   RpinnProblem *problem = NULL;
   if (!context) return EXIT_MACHINE;

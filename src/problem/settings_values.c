@@ -143,7 +143,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
     if (is_auto) break;
     if (!parse_number(setting, text, &number)) return rpinn_setting_fail_value(context, setting, text, place);
     if (definitions[setting].kind == RPINN_SETTING_INTEGER)
-      rpinn_format(canonical, sizeof canonical, "%.0f", number);
+      rpinn_format(canonical, sizeof canonical, "%.0f", number + 0.0); /* not -0 */
     else
       rpinn_number_format(number, canonical);
     break;

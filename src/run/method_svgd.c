@@ -20,10 +20,12 @@ static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *pro
 /* All threads work on each iteration of all particles. */
 static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
                             RpinnRunEstimate *estimate) {
+  double particles = (double)run->num_samples;
   *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number,
                                  .step = "iteration",
                                  .place = "",
-                                 .memory_bytes = 6 * (double)run->num_samples * rpinn_run_draw_bytes(run)};
+                                 .memory_bytes = 6 * particles * rpinn_run_draw_bytes(run) +
+                                                 sizeof(double) * particles * particles};
   return rpinn_run_try_particles(context, run, targets, &estimate->step_seconds);
 }
 

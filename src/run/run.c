@@ -83,6 +83,23 @@ static RpinnStatus count_seconds(RpinnContext *context, RpinnRun *run) {
 
 /* ---- the whole ---- */
 
+/* What no run can do without: two vectors of the prior, four of each thread; particles have six each, and the squares and
+ * the list of all their distances. Systems promise more memory than there is, and end a program that believes them. */
+static RpinnStatus check_memory(RpinnContext *context, const RpinnRun *run) {
+  double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
+         parameters = (double)run->problem->num_unknowns, particles = (double)run->num_samples;
+  for (size_t f = 0; f < run->problem->num_fields; f++)
+    parameters += (double)run->problem->fields[f].network.num_all;
+  double bytes = sizeof(double) * parameters * (2 + 4 * (double)run->num_threads);
+  if (run->method->moves_together) bytes += sizeof(double) * particles * (6 * parameters + particles);
+  if (!(machine > 0) || bytes <= machine) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
+                    "this run needs at least %.0f GB of memory, and the machine has %.0f GB; expected %s",
+                    bytes * 1e-9, machine * 1e-9,
+                    run->method->moves_together ? "fewer --samples or smaller networks"
+                                                : "smaller networks or fewer --threads");
+}
+
 RpinnStatus rpinn_run_prepare(RpinnContext *context, const RpinnProblem *problem,
                               const RpinnRunOptions *options, RpinnRun **run) {
   *run = calloc(1, sizeof **run);
@@ -90,6 +107,7 @@ RpinnStatus rpinn_run_prepare(RpinnContext *context, const RpinnProblem *problem
   (*run)->options = options;
   (*run)->problem = problem;
   rpinn_run_read_method(*run);
+  RPINN_TRY(check_memory(context, *run));
   return rpinn_run_make_posteriors(context, *run, (*run)->num_threads);
 }
 

@@ -27,12 +27,12 @@ RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path) {
     char end = part[i];
     part[i] = '\0';
     struct stat info;
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-      return rpinn_fail_file(context, RPINN_ERROR_IO, "make", part);
-    if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode)) {
-      errno = ENOTDIR;
-      return rpinn_fail_file(context, RPINN_ERROR_INPUT, "use", part);
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+      rpinn_fail_at(context, (RpinnPlace){.file = part}, "cannot make this directory: %s", strerror(errno));
+      return context->error.status = RPINN_ERROR_IO;
     }
+    if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode))
+      return rpinn_fail_at(context, (RpinnPlace){.file = part}, "this is no directory; expected one");
     part[i] = end;
   }
   return RPINN_OK;

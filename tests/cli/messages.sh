@@ -22,6 +22,14 @@ mistake "target_acceptance is '1e-9'; expected a number from 0.001 to 0.9999" ch
 mistake "learning_rate is '0'; expected a number above 0 and at most 1e+06" check poisson-linear --learning-rate 0
 mistake "decay_steps is '-1'; expected a number above 0" check poisson-linear --decay-steps -1
 
+mistake "--length is 'nan'; expected 1 to 2 finite numbers with commas between them" \
+  reference field --cells 8x8 --covariance exponential --length nan
+mistake "--seed is '99999999999999999999'; expected a whole number of at most 18 digits" \
+  reference field --cells 8x8 --covariance exponential --length 1 --seed 99999999999999999999
+mistake "x1 goes from -1e+308 to 1e+308; expected a width that a double can hold" \
+  reference field --cells 8x8 --covariance exponential --length 1 --domain -1e308,1e308,0,1
+mistake "--plan has no JSON form" run poisson-linear --plan --json
+
 # ---- a start that is nowhere ----
 mkdir empty
 mistake "start is 'nodirx'; expected one of glorot|prior|map|zero|normal|zero_then_normal|a run directory" \
@@ -103,6 +111,12 @@ sed "s/\[8\]/[${widths%, }]/" plain.yaml > deep.yaml
 hurried 20 run 0 check deep.yaml # twenty seconds before, on an idle machine
 has "$out" "warning: 120834 parameters are many: fewer points and directions were tried than usual"
 has "$out" "ok: all derivatives agree"
+# More than the machine holds is refused before the system kills the program for it.
+hurried 5 mistake "GB of memory, and the machine has" run huge.yaml --out huge
+has "$err" "expected smaller networks or fewer --threads"
+hurried 5 mistake "this run needs at least 8000001248 GB of memory" run plain.yaml --method svgd --samples 1e9 --out huge
+has "$err" "expected fewer --samples or smaller networks"
+mistake "plain.yaml: this is no directory; expected one" run plain.yaml --out plain.yaml/run
 
 # ---- long names ----
 # A name is used whole or refused, never cut.
@@ -124,6 +138,8 @@ mistake "long.yaml:1:7: name has 600 bytes; expected at most 200" run long.yaml 
 run 0 run plain.yaml --samples 50 --iterations 2000 --time-limit 1e-3 --out limited
 has "$out" "draws undone; --resume makes them"
 run 130 run plain.yaml --method nuts --samples 50 --time-limit 1e-3 --out limited-chains
+hurried 10 run 130 run plain.yaml --method nuts --chains 1000000 --samples 1 --warmup 0 --time-limit 0.1 --out million
+run 130 run plain.yaml --method nuts --samples 50 --time-limit 1e-3 --out limited-chains --resume
 has "$err" "the time limit ended the run before every chain had a draw; what is done is saved, and --resume"
 run 0 run plain.yaml --method nuts --samples 50 --out limited-chains --resume --quiet
 
