@@ -1,6 +1,7 @@
 /* Files that are written whole or not at all: what a failed write leaves behind, and what is not written at all. */
 #include "check.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -121,6 +122,29 @@ static void full_disk_leaves_the_old_file(void **state) {
   assert_false(exists(bench->part));
 }
 
+/* The linker puts it in the place of rename. */
+static bool rename_fails;
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to) {
+  if (!rename_fails) return __real_rename(from, to);
+  errno = EIO;
+  return -1;
+}
+
+static void failed_move_leaves_the_old_file(void **state) {
+  Bench *bench = *state;
+  assert_int_equal(write_words(bench, bench->path, "the old words"), RPINN_OK);
+  rename_fails = true;
+  RpinnStatus status = write_words(bench, bench->path, "the new words");
+  rename_fails = false;
+  assert_int_equal(status, RPINN_ERROR_IO);
+  assert_string_equal(rpinn_context_error(bench->context)->message,
+                      "cannot write this file: Input/output error");
+  assert_holds(bench, bench->path, "the old words");
+  assert_false(exists(bench->part));
+}
+
 static void links_lead_to_their_file(void **state) {
   Bench *bench = *state;
   struct stat info;
@@ -158,6 +182,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(writes_and_replaces, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(update_leaves_the_same_text_alone, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(full_disk_leaves_the_old_file, open_bench, close_bench),
+      cmocka_unit_test_setup_teardown(failed_move_leaves_the_old_file, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(links_lead_to_their_file, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(devices_stay_devices, open_bench, close_bench)};
   return cmocka_run_group_tests(tests, NULL, NULL);
