@@ -180,6 +180,52 @@ static void threads_share_one_posterior(void **state) {
   }
 }
 
+/* ---- evaluations that are planned once ---- */
+
+enum { NUM_MEMBERS = 40, NUM_ROUNDS = 50 };
+
+/* The bits of an evaluation that is planned for every call, from one that is planned once and run for many members. */
+static void plans_give_the_bits_of_single_evaluations(void **state) {
+  static const char *const backends[] = {"cpu", "plain"};
+  (void)state;
+  for (size_t k = 0; k < 2; k++) {
+    ProblemBench bench;
+    RpinnPlannedEvaluation planned;
+    load_file("gaussian-term.yaml", &bench);
+    bench_require(&bench,
+                  rpinn_settings_set(bench.context, &bench.problem->settings, RPINN_SETTING_BACKEND,
+                                     backends[k], (RpinnPlace){0}),
+                  "backend");
+    bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
+                  "posterior");
+    RpinnBackend *backend = bench.posterior->backend;
+    RpinnEvaluation evaluation = {.num_points = bench.posterior->data->predict.count,
+                                  .points = bench.posterior->data->predict.x,
+                                  .num_programs = bench.problem->num_predicted,
+                                  .programs = bench.posterior->predictions};
+    size_t N = bench.posterior->model.num_parameters, size = evaluation.num_points * evaluation.num_programs;
+    double *theta = calloc(N, sizeof *theta), *once = calloc(size, sizeof *once),
+           *planned_values = calloc(size, sizeof *once), *predicted = calloc(size, sizeof *once);
+    assert_true(theta && once && planned_values && predicted);
+    assert_int_equal(rpinn_evaluation_plan(backend, &evaluation, &planned), RPINN_OK);
+    for (uint64_t member = 0; member < NUM_MEMBERS; member++) {
+      RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+      rpinn_posterior_start_normal(bench.posterior, member, theta);
+      assert_int_equal(backend->operations->evaluate(backend, &batch, &evaluation, once), RPINN_OK);
+      assert_int_equal(rpinn_evaluation_run(&planned, &batch, planned_values), RPINN_OK);
+      assert_int_equal(rpinn_posterior_predict(bench.posterior, theta, predicted), RPINN_OK);
+      assert_memory_equal(planned_values, once, size * sizeof *once);
+      assert_memory_equal(predicted, once, size * sizeof *once);
+    }
+    rpinn_evaluation_release(&planned);
+    free(theta);
+    free(once);
+    free(planned_values);
+    free(predicted);
+    bench_close(&bench);
+  }
+}
+
 /* ---- what threads cost ---- */
 
 static double processor_seconds(void) {
@@ -225,10 +271,48 @@ static void eight_threads_are_prepared_in_the_time_of_one(void **state) {
   check_true(eight < 1.5 * one, "eight threads take %.2f times as long as one", eight / one);
 }
 
+/* Both in one loop, so that a busy machine slows both. */
+static void plans_save_time(void **state) {
+  (void)state;
+  ProblemBench bench = bench_load("poisson-linear", NULL);
+  bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
+                "posterior");
+  RpinnBackend *backend = bench.posterior->backend;
+  RpinnEvaluation evaluation = {.num_points = bench.posterior->data->predict.count,
+                                .points = bench.posterior->data->predict.x,
+                                .num_programs = bench.problem->num_predicted,
+                                .programs = bench.posterior->predictions};
+  size_t size = evaluation.num_points * evaluation.num_programs;
+  double *theta = calloc(bench.posterior->model.num_parameters, sizeof *theta),
+         *values = calloc(size, sizeof *values), single = HUGE_VAL, planned = HUGE_VAL;
+  assert_true(theta && values);
+  rpinn_posterior_start_glorot(bench.posterior, 0, theta);
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  for (int round = 0; round < NUM_ROUNDS; round++) {
+    double begun = processor_seconds();
+    for (int k = 0; k < 20; k++)
+      assert_int_equal(backend->operations->evaluate(backend, &batch, &evaluation, values), RPINN_OK);
+    double between = processor_seconds();
+    for (int k = 0; k < 20; k++)
+      assert_int_equal(rpinn_posterior_predict(bench.posterior, theta, values), RPINN_OK);
+    single = fmin(single, between - begun);
+    planned = fmin(planned, processor_seconds() - between);
+  }
+  print_message(
+      "predictions of poisson-linear: %.1f us planned for each draw, %.1f us planned once, ratio %.2f\n",
+      single / 20 * 1e6, planned / 20 * 1e6, single / planned);
+  check_true(planned < single, "a plan takes %.2f times as long as none", planned / single);
+  free(theta);
+  free(values);
+  bench_close(&bench);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(posteriors_and_checks_leave_the_problem_alone),
                                      cmocka_unit_test(threads_make_posteriors_of_one_problem),
                                      cmocka_unit_test(threads_share_one_posterior),
-                                     cmocka_unit_test(eight_threads_are_prepared_in_the_time_of_one)};
+                                     cmocka_unit_test(plans_give_the_bits_of_single_evaluations),
+                                     cmocka_unit_test(eight_threads_are_prepared_in_the_time_of_one),
+                                     cmocka_unit_test(plans_save_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

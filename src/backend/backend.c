@@ -36,3 +36,26 @@ double rpinn_model_prior_energy(const RpinnEnergyModel *model, const double *the
   }
   return 0.5 * sum;
 }
+
+/* ---- planned evaluations ---- */
+
+RpinnStatus rpinn_evaluation_plan(RpinnBackend *backend, const RpinnEvaluation *evaluation,
+                                  RpinnPlannedEvaluation *planned) {
+  void *prepared = NULL;
+  if (backend->operations->prepare) RPINN_TRY(backend->operations->prepare(backend, evaluation, &prepared));
+  *planned = (RpinnPlannedEvaluation){backend, *evaluation, prepared};
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_evaluation_run(const RpinnPlannedEvaluation *planned, const RpinnMemberBatch *batch,
+                                 double *values) {
+  RpinnBackend *backend = planned->backend;
+  return backend->operations->prepare
+             ? backend->operations->evaluate_prepared(backend, batch, planned->prepared, values)
+             : backend->operations->evaluate(backend, batch, &planned->evaluation, values);
+}
+
+void rpinn_evaluation_release(RpinnPlannedEvaluation *planned) {
+  if (planned->prepared) planned->backend->operations->release(planned->backend, planned->prepared);
+  *planned = (RpinnPlannedEvaluation){0};
+}

@@ -90,6 +90,12 @@ typedef struct RpinnBackendOperations {
   RpinnStatus (*residuals)(RpinnBackend *backend, const double *theta, double *rows, double *jacobian);
 
   /* ---- optional: NULL is composed from the above by rpinn_backend_* ---- */
+  /* Prepare an evaluation for many calls; all three, or none where evaluate has nothing to prepare. Use them by
+   * rpinn_evaluation_plan. */
+  RpinnStatus (*prepare)(RpinnBackend *backend, const RpinnEvaluation *evaluation, void **prepared);
+  void (*release)(RpinnBackend *backend, void *prepared);
+  RpinnStatus (*evaluate_prepared)(RpinnBackend *backend, const RpinnMemberBatch *batch, void *prepared,
+                                   double *values);
   /* product [M] = J direction; product [N] = J^T weights. */
   RpinnStatus (*jacobian_times)(RpinnBackend *backend, const double *theta, const double *direction,
                                 double *product);
@@ -112,6 +118,21 @@ struct RpinnBackend {
 
 /* By its place in RPINN_BACKEND_LIST; NULL behind the last one. */
 const RpinnBackendOperations *rpinn_backend_at(size_t index);
+
+/* An evaluation that is planned once and run for any number of members. It belongs to one backend, which must outlive it,
+ * and borrows points and programs. */
+typedef struct RpinnPlannedEvaluation {
+  RpinnBackend *backend; /* NULL: nothing is planned */
+  RpinnEvaluation evaluation;
+  void *prepared; /* by the backend; NULL where it prepares nothing */
+} RpinnPlannedEvaluation;
+
+RpinnStatus rpinn_evaluation_plan(RpinnBackend *backend, const RpinnEvaluation *evaluation,
+                                  RpinnPlannedEvaluation *planned);
+/* values [num_members][num_programs][num_points], the bits of evaluate. */
+RpinnStatus rpinn_evaluation_run(const RpinnPlannedEvaluation *planned, const RpinnMemberBatch *batch,
+                                 double *values);
+void rpinn_evaluation_release(RpinnPlannedEvaluation *planned);
 
 /* Parameters and offsets of member k of a batch. */
 const double *rpinn_batch_parameters(const RpinnMemberBatch *batch, const RpinnEnergyModel *model, size_t k);

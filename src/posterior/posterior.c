@@ -116,6 +116,9 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
                       "backend %s does not compute in %s; leave precision at auto", name,
                       settings->values[RPINN_SETTING_PRECISION].text);
+  posterior->plans =
+      RPINN_ARENA_NEW(posterior->arena, RpinnPlannedEvaluation, 1 + posterior->problem->num_terms);
+  if (!posterior->plans) return rpinn_fail_memory(context);
   return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
 }
 
@@ -173,6 +176,7 @@ RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *p
   own->arena = arena;
   own->is_shared = true;
   own->backend = NULL;
+  own->plans = NULL;
   RpinnStatus status = make_backend(context, own);
   if (status != RPINN_OK) {
     rpinn_posterior_destroy(own);
@@ -183,6 +187,8 @@ RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *p
 
 void rpinn_posterior_destroy(RpinnPosterior *posterior) {
   if (!posterior) return;
+  for (size_t k = 0; posterior->plans && k < 1 + posterior->problem->num_terms; k++)
+    rpinn_evaluation_release(&posterior->plans[k]);
   if (posterior->backend) posterior->backend->operations->destroy(posterior->backend);
   if (!posterior->is_shared) {
     rpinn_data_set_destroy(posterior->data);
@@ -235,13 +241,26 @@ RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *t
   return posterior->backend->operations->residuals(posterior->backend, theta, rows, jacobian);
 }
 
-RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values) {
+static RpinnStatus run_plan(RpinnPosterior *posterior, RpinnPlannedEvaluation *plan,
+                            const RpinnPointSet *points, size_t num_programs,
+                            const RpinnResidualProgram *const *programs, const double *theta,
+                            double *values) {
   RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
-  RpinnEvaluation evaluation = {.num_points = posterior->data->predict.count,
-                                .points = posterior->data->predict.x,
-                                .num_programs = posterior->problem->num_predicted,
-                                .programs = posterior->predictions};
-  return posterior->backend->operations->evaluate(posterior->backend, &batch, &evaluation, values);
+  RpinnEvaluation evaluation = {
+      .num_points = points->count, .points = points->x, .num_programs = num_programs, .programs = programs};
+  if (!plan->backend) RPINN_TRY(rpinn_evaluation_plan(posterior->backend, &evaluation, plan));
+  return rpinn_evaluation_run(plan, &batch, values);
+}
+
+RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values) {
+  return run_plan(posterior, &posterior->plans[0], &posterior->data->predict,
+                  posterior->problem->num_predicted, posterior->predictions, theta, values);
+}
+
+RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
+                                          double *values) {
+  return run_plan(posterior, &posterior->plans[1 + term], &posterior->data->terms[term].points, 1,
+                  &posterior->programs[term], theta, values);
 }
 
 size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior) {

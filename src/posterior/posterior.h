@@ -8,7 +8,7 @@
 #include "rpinn/posterior.h"
 #include "sigmas.h"
 
-/* All but arena and backend is read while threads work, and shared by those that rpinn_posterior_share has made. */
+/* All but arena, backend and plans is read while threads work, and shared by those that rpinn_posterior_share has made. */
 struct RpinnPosterior {
   RpinnArena *arena;
   bool is_shared;        /* problem, data and what the rest points to belong to another posterior */
@@ -24,7 +24,13 @@ struct RpinnPosterior {
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;
+  RpinnPlannedEvaluation
+      *plans; /* [1 + problem->num_terms] predictions, then terms; each made when first asked for */
 };
+
+/* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
+RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
+                                          double *values);
 
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);

@@ -5,8 +5,7 @@
 RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
                                     RpinnDrawOutputs *outputs) {
   const RpinnProblem *problem = posterior->problem;
-  *outputs = (RpinnDrawOutputs){.posterior = posterior,
-                                .num_quantities = problem->num_predicted,
+  *outputs = (RpinnDrawOutputs){.num_quantities = problem->num_predicted,
                                 .num_points = posterior->data->predict.count,
                                 .test_terms = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms),
                                 .test_starts = RPINN_ARENA_NEW(posterior->arena, size_t, problem->num_terms)};
@@ -23,21 +22,13 @@ RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *poste
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, const double *theta,
-                                        double *values) {
-  RpinnPosterior *posterior = outputs->posterior;
-  RpinnBackend *backend = posterior->backend;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
+                                        const double *theta, double *values) {
   if (outputs->num_quantities) RPINN_TRY(rpinn_posterior_predict(posterior, theta, values));
   for (size_t k = 0; k < outputs->num_tests; k++) {
-    const RpinnPointSet *points = &posterior->data->terms[outputs->test_terms[k]].points;
-    RpinnEvaluation evaluation = {.num_points = points->count,
-                                  .points = points->x,
-                                  .num_programs = 1,
-                                  .programs = &posterior->programs[outputs->test_terms[k]]};
-    if (points->count)
-      RPINN_TRY(
-          backend->operations->evaluate(backend, &batch, &evaluation, values + outputs->test_starts[k]));
+    size_t term = outputs->test_terms[k];
+    if (posterior->data->terms[term].points.count)
+      RPINN_TRY(rpinn_posterior_evaluate_term(posterior, term, theta, values + outputs->test_starts[k]));
   }
   for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
     double value = theta[posterior->model.unknown_start + k];

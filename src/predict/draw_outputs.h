@@ -7,7 +7,6 @@
 #include "posterior.h"
 
 typedef struct RpinnDrawOutputs {
-  RpinnPosterior *posterior;
   size_t num_values;     /* of the whole vector */
   size_t num_quantities; /* each with num_points values, first in the vector */
   size_t num_points;
@@ -20,7 +19,8 @@ typedef struct RpinnDrawOutputs {
 /* Lives in the posterior's arena. */
 RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
                                     RpinnDrawOutputs *outputs);
-/* values [num_values] of the draw theta. */
-RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, const double *theta, double *values);
+/* values [num_values] of the draw theta, by the posterior that they were planned for or by one that shares it. */
+RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
+                                        const double *theta, double *values);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "draw_blocks.h"
 #include "finished_run.h"
 #include "moments.h"
 #include "part_file.h"
@@ -33,9 +34,10 @@ typedef struct Prediction {
   RpinnProblem *problem;     /* of the posterior: expressions are added to it */
   RpinnPointSet points;
   size_t num_quantities;
-  const char **names;                      /* [num_quantities] */
-  const RpinnResidualProgram **programs;   /* [num_quantities] */
-  double *values, *mean, *deviation, *low; /* [num_values]; low is followed by the median and high */
+  const char **names;                    /* [num_quantities] */
+  const RpinnResidualProgram **programs; /* [num_quantities] */
+  RpinnPlannedEvaluation *plans;         /* [num_posteriors] */
+  double *mean, *deviation, *low;        /* [num_values]; low is followed by the median and high */
   RpinnMoments *moments;
   RpinnKeptDraws *kept;
   uint64_t draw;
@@ -112,24 +114,48 @@ static RpinnStatus choose_quantities(Prediction *prediction, const char *list) {
 
 /* ---- the pass ---- */
 
-static RpinnStatus visit_draw(void *user, const RpinnVisitedDraw *draw) {
-  Prediction *prediction = user;
+static RpinnStatus look_at_draw(void *user, const RpinnVisitedDraw *draw, bool *compute) {
+  const Prediction *prediction = user;
   const RpinnStoredMember *member = draw->stored;
-  RpinnBackend *backend = prediction->posterior->backend;
-  if (member->failed) return RPINN_OK;
-  if (member->num_parameters != prediction->posterior->model.num_parameters)
-    return rpinn_fail(prediction->context, RPINN_ERROR_INPUT,
-                      "member %llu has %zu parameters, run.yaml has %zu: they do not belong together",
-                      (unsigned long long)member->index, member->num_parameters,
-                      prediction->posterior->model.num_parameters);
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = member->parameters};
+  *compute = !member->failed;
+  if (member->failed || member->num_parameters == prediction->posterior->model.num_parameters)
+    return RPINN_OK;
+  return rpinn_fail(prediction->context, RPINN_ERROR_INPUT,
+                    "member %llu has %zu parameters, run.yaml has %zu: they do not belong together",
+                    (unsigned long long)member->index, member->num_parameters,
+                    prediction->posterior->model.num_parameters);
+}
+
+static void *worker_of(void *user, size_t thread) {
+  return &((Prediction *)user)->plans[thread];
+}
+
+static RpinnStatus compute_draw(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
+                                double *values) {
+  RpinnMemberBatch batch = {.num_members = 1, .parameters = draw->stored->parameters};
+  (void)context;
+  return rpinn_evaluation_run(worker, &batch, values);
+}
+
+static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw, const double *values) {
+  Prediction *prediction = user;
+  if (draw->stored->failed) return RPINN_OK;
+  rpinn_moments_add(prediction->moments, values);
+  return rpinn_kept_draws_add(prediction->kept, prediction->draw++, values);
+}
+
+/* The evaluation, for every thread. */
+static RpinnStatus plan_evaluations(Prediction *prediction) {
+  const RpinnRun *run = prediction->run;
   RpinnEvaluation evaluation = {.num_points = prediction->points.count,
                                 .points = prediction->points.x,
                                 .num_programs = prediction->num_quantities,
                                 .programs = prediction->programs};
-  RPINN_TRY(backend->operations->evaluate(backend, &batch, &evaluation, prediction->values));
-  rpinn_moments_add(prediction->moments, prediction->values);
-  return rpinn_kept_draws_add(prediction->kept, prediction->draw++, prediction->values);
+  prediction->plans = calloc(run->num_posteriors, sizeof *prediction->plans);
+  if (!prediction->plans) return rpinn_fail_memory(prediction->context);
+  for (size_t i = 0; i < run->num_posteriors; i++)
+    RPINN_TRY(rpinn_evaluation_plan(run->posteriors[i]->backend, &evaluation, &prediction->plans[i]));
+  return RPINN_OK;
 }
 
 static RpinnStatus pass_members(Prediction *prediction) {
@@ -140,16 +166,22 @@ static RpinnStatus pass_members(Prediction *prediction) {
   RPINN_TRY(rpinn_draw_store_count(prediction->context, prediction->run->store, plan, &num_draws));
   if (!num_draws)
     return rpinn_fail(prediction->context, RPINN_ERROR_INPUT, "this run has no member that did not fail");
-  prediction->values = malloc(6 * count * sizeof(double));
+  prediction->mean = malloc(5 * count * sizeof(double));
   prediction->moments = rpinn_moments_create(count);
   prediction->kept = rpinn_kept_draws_create(count, rpinn_keep_every((size_t)num_draws, count, KEPT_BYTES));
-  if (!prediction->values || !prediction->moments || !prediction->kept)
+  if (!prediction->mean || !prediction->moments || !prediction->kept)
     return rpinn_fail_memory(prediction->context);
-  prediction->mean = prediction->values + count;
   prediction->deviation = prediction->mean + count;
   prediction->low = prediction->deviation + count;
-  RPINN_TRY(rpinn_draw_store_visit(prediction->context, prediction->run->store, plan, false, visit_draw,
-                                   prediction));
+  RPINN_TRY(plan_evaluations(prediction));
+  RpinnDrawBlocks blocks = {.run = prediction->run,
+                            .num_values = count,
+                            .user = prediction,
+                            .look = look_at_draw,
+                            .worker = worker_of,
+                            .compute = compute_draw,
+                            .take = take_draw};
+  RPINN_TRY(rpinn_draw_blocks_visit(prediction->context, &blocks));
   rpinn_moments_get(prediction->moments, prediction->mean, prediction->deviation);
   return rpinn_kept_draws_quantiles(prediction->kept, 3, probabilities, prediction->low);
 }
@@ -218,7 +250,10 @@ char *rpinn_run_predict(RpinnContext *context, const char *folder, const RpinnPr
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   rpinn_moments_destroy(prediction.moments);
   rpinn_kept_draws_destroy(prediction.kept);
-  free(prediction.values);
+  for (size_t i = 0; prediction.plans && i < prediction.run->num_posteriors; i++)
+    rpinn_evaluation_release(&prediction.plans[i]);
+  free(prediction.plans);
+  free(prediction.mean);
   rpinn_run_destroy(prediction.run);
   if (status == RPINN_OK) return csv.bytes;
   rpinn_text_free(&csv);

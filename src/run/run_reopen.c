@@ -65,7 +65,7 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
   run->problem = run->own_problem;
   rpinn_run_read_method(run);
   if (threads >= 1 && threads <= 1e6) run->made_on_threads = (size_t)threads;
-  RPINN_TRY(rpinn_run_make_posteriors(context, run, 1));
+  RPINN_TRY(rpinn_run_make_posteriors(context, run, run->num_threads));
   snprintf(path, sizeof path, "%s/checkpoint.db", folder);
   if (access(path, F_OK) != 0)
     return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read the members of", path);

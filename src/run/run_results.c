@@ -1,13 +1,13 @@
-/* From stored draws to results: one pass in their order, in memory that does not grow with their number. */
+/* From stored draws to results: one pass in their order, on all threads, in memory that does not grow with their number. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chain_diagnostics.h"
+#include "draw_blocks.h"
 #include "moments.h"
 #include "posterior_file.h"
-#include "run_progress.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
@@ -19,14 +19,21 @@ typedef struct FileStatistic {
 } FileStatistic;
 enum { MAX_FILE_STATISTICS = 16 };
 
+/* What a thread computes of a draw: outputs and, for the file, log likelihoods. */
+typedef struct Worker {
+  const RpinnDrawOutputs *outputs;
+  RpinnPosterior *posterior;
+  bool with_file;
+} Worker;
+
 typedef struct Pass {
   RpinnContext *context;
   RpinnRun *run;
   bool with_file;
   RpinnPosteriorFile *file;
-  double *log_likelihood; /* [M] */
+  Worker *workers;    /* [num_posteriors] */
+  uint64_t looked_at; /* members that did not fail, as they are read */
   RpinnMoments *moments;
-  double *values;  /* [outputs.num_values] */
   uint64_t member; /* members that did not fail, so far */
   uint64_t draw;   /* draws made of them */
   /* of chains: */
@@ -44,10 +51,6 @@ struct RpinnDrawKind {
   RpinnStatus (*gather)(Pass *pass);
 };
 
-static RpinnStatus check_stop(const Pass *pass) {
-  return rpinn_run_is_stopped(pass->context, pass->run) ? rpinn_fail_interrupted(pass->context) : RPINN_OK;
-}
-
 /* A store that another problem has filled would be read beyond its ends. A member that failed has no parameters. */
 static RpinnStatus check_lengths(const Pass *pass, const RpinnStoredMember *member) {
   size_t num_parameters = member->failed ? 0 : pass->run->posteriors[0]->model.num_parameters,
@@ -63,17 +66,45 @@ static RpinnStatus check_lengths(const Pass *pass, const RpinnStoredMember *memb
 
 /* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
  * the rows of a gaussian term is not used. */
-static RpinnStatus find_log_likelihood(Pass *pass, const double *theta) {
-  RpinnPosterior *posterior = pass->run->posteriors[0];
-  if (!pass->with_file) return RPINN_OK;
-  RPINN_TRY(rpinn_posterior_residuals(posterior, theta, pass->log_likelihood, NULL));
-  double *row = pass->log_likelihood;
+static RpinnStatus find_log_likelihood(RpinnPosterior *posterior, const double *theta, double *row) {
+  RPINN_TRY(rpinn_posterior_residuals(posterior, theta, row, NULL));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
     for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
       *row = constant - 0.5 * *row * *row;
   }
   return RPINN_OK;
+}
+
+/* In a thread. values: outputs, then log likelihoods. */
+static RpinnStatus compute_draw(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
+                                double *values) {
+  const Worker *own = worker;
+  const double *theta = draw->stored->parameters;
+  (void)context;
+  RPINN_TRY(rpinn_draw_outputs_evaluate(own->outputs, own->posterior, theta, values));
+  if (!own->with_file) return RPINN_OK;
+  return find_log_likelihood(own->posterior, theta, values + own->outputs->num_values);
+}
+
+static void *worker_of(void *user, size_t thread) {
+  return &((Pass *)user)->workers[thread];
+}
+
+static RpinnStatus visit_draws(Pass *pass, bool warmup,
+                               RpinnStatus (*look)(void *user, const RpinnVisitedDraw *draw, bool *compute),
+                               RpinnStatus (*take)(void *user, const RpinnVisitedDraw *draw,
+                                                   const double *values)) {
+  size_t num_rows = pass->with_file ? pass->run->posteriors[0]->model.num_rows : 0;
+  RpinnDrawBlocks blocks = {.run = pass->run,
+                            .warmup = warmup,
+                            .num_values = pass->run->outputs.num_values + num_rows,
+                            .user = pass,
+                            .look = look,
+                            .worker = worker_of,
+                            .compute = compute_draw,
+                            .take = take};
+  return rpinn_draw_blocks_visit(pass->context, &blocks);
 }
 
 static RpinnStatus open_file(Pass *pass, uint64_t num_draws) {
@@ -141,7 +172,7 @@ static const FileStatistic member_statistics[] = {{RPINN_MEMBER_LOSS, "loss", fa
                                                   {RPINN_MEMBER_ATTEMPTS, "attempts", false}};
 enum { NUM_MEMBER_COLUMNS = sizeof member_statistics / sizeof member_statistics[0] };
 
-static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
+static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member, const double *values) {
   if (!pass->with_file) return RPINN_OK;
   double statistics[NUM_MEMBER_COLUMNS];
   for (size_t k = 0; k < NUM_MEMBER_COLUMNS; k++)
@@ -150,30 +181,35 @@ static RpinnStatus write_draw(Pass *pass, const RpinnStoredMember *member) {
                              .member = member->index,
                              .parameters = member->parameters,
                              .statistics = statistics,
-                             .log_likelihood = pass->log_likelihood,
-                             .predictions = pass->values};
+                             .log_likelihood = values + pass->run->outputs.num_values,
+                             .predictions = values};
   return rpinn_posterior_file_add(pass->context, pass->file, &draw);
 }
 
-/* A draw counts once, or as often as the Metropolis chain stays at it. */
-static RpinnStatus visit_member(void *user, const RpinnVisitedDraw *visited) {
+/* How often a member counts: once, or as often as the Metropolis chain stays at it. number: among those that did not
+ * fail. */
+static uint32_t times_of(const Pass *pass, uint64_t number) {
+  const uint32_t *times = pass->run->results.weights.times;
+  return times ? times[number] : 1;
+}
+
+static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *visited, bool *compute) {
+  Pass *pass = user;
+  *compute = !visited->stored->failed && times_of(pass, pass->looked_at++) > 0;
+  return RPINN_OK;
+}
+
+static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, const double *values) {
   Pass *pass = user;
   const RpinnStoredMember *member = visited->stored;
-  RpinnRun *run = pass->run;
-  RpinnRunResults *results = &run->results;
+  RpinnRunResults *results = &pass->run->results;
   if (member->failed) return RPINN_OK;
-  RPINN_TRY(check_stop(pass));
   RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, pass->member, member->statistics));
-  uint32_t times = results->weights.times ? results->weights.times[pass->member] : 1;
-  pass->member++;
-  if (!times) return RPINN_OK;
-  RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, member->parameters, pass->values));
-  RPINN_TRY(find_log_likelihood(pass, member->parameters));
-  for (; times; times--, pass->draw++) {
-    RPINN_TRY(write_draw(pass, member));
-    rpinn_moments_add(pass->moments, pass->values);
-    RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, pass->values));
+  for (uint32_t times = times_of(pass, pass->member++); times; times--, pass->draw++) {
+    RPINN_TRY(write_draw(pass, member, values));
+    rpinn_moments_add(pass->moments, values);
+    RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, values));
   }
   return RPINN_OK;
 }
@@ -191,7 +227,7 @@ static RpinnStatus gather_members(Pass *pass) {
   results->num_draws = finished;
   RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
   RPINN_TRY(open_file(pass, finished));
-  return rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, visit_member, pass);
+  return visit_draws(pass, false, look_at_member, take_member);
 }
 
 const RpinnDrawKind rpinn_member_draws = {.num_statistics = RPINN_NUM_MEMBER_STATISTICS,
@@ -221,7 +257,12 @@ static RpinnStatus end_chain(Pass *pass, RpinnChainResult *chain) {
   return pass->chain_moments ? RPINN_OK : rpinn_fail_memory(pass->context);
 }
 
-static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited) {
+static RpinnStatus look_at_chain_draw(void *user, const RpinnVisitedDraw *visited, bool *compute) {
+  *compute = !visited->is_warmup;
+  return check_lengths(user, visited->stored);
+}
+
+static RpinnStatus take_chain_draw(void *user, const RpinnVisitedDraw *visited, const double *values) {
   Pass *pass = user;
   RpinnRun *run = pass->run;
   const RpinnStoredMember *stored = visited->stored;
@@ -230,20 +271,16 @@ static RpinnStatus visit_chain_draw(void *user, const RpinnVisitedDraw *visited)
                              .draw = visited->draw,
                              .member = visited->draw,
                              .parameters = stored->parameters,
-                             .statistics = stored->statistics,
-                             .log_likelihood = pass->log_likelihood,
-                             .predictions = pass->values};
-  RPINN_TRY(check_stop(pass));
-  RPINN_TRY(check_lengths(pass, stored));
+                             .statistics = stored->statistics};
   if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
-  RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, stored->parameters, pass->values));
-  RPINN_TRY(find_log_likelihood(pass, stored->parameters));
+  draw.predictions = values;
+  draw.log_likelihood = values + run->outputs.num_values;
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
-  RPINN_TRY(rpinn_draw_spool_add(pass->context, pass->spool, stored->num_parameters, stored->parameters,
-                                 pass->values));
-  rpinn_moments_add(pass->moments, pass->values);
-  rpinn_moments_add(pass->chain_moments, pass->values);
-  RPINN_TRY(rpinn_kept_draws_add(run->results.kept, pass->draw, pass->values));
+  RPINN_TRY(
+      rpinn_draw_spool_add(pass->context, pass->spool, stored->num_parameters, stored->parameters, values));
+  rpinn_moments_add(pass->moments, values);
+  rpinn_moments_add(pass->chain_moments, values);
+  RPINN_TRY(rpinn_kept_draws_add(run->results.kept, pass->draw, values));
   RPINN_TRY(rpinn_kept_draws_add(run->results.statistics, pass->draw, stored->statistics));
   pass->energies[pass->draw++] = stored->statistics[RPINN_CHAIN_ENERGY];
   count_draw(chain, stored->statistics, run->plan.num_draws);
@@ -263,8 +300,7 @@ static RpinnStatus gather_chains(Pass *pass) {
   if (!run->results.chains.chains || !pass->chain_moments || !pass->energies)
     return rpinn_fail_memory(pass->context);
   RPINN_TRY(rpinn_draw_spool_create(pass->context, run->folder.path, width, &pass->spool));
-  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, run->num_warmup_kept > 0,
-                                   visit_chain_draw, pass));
+  RPINN_TRY(visit_draws(pass, run->num_warmup_kept > 0, look_at_chain_draw, take_chain_draw));
   RPINN_TRY(rpinn_run_diagnose_chains(pass->context, run, pass->spool, pass->energies));
   if (!pass->with_file) return RPINN_OK;
   return rpinn_posterior_file_add_convergence(pass->context, pass->file, run->results.chains.parameters,
@@ -301,12 +337,13 @@ static RpinnStatus allocate(Pass *pass) {
   results->kept = rpinn_kept_draws_create(count, results->keep_every);
   results->statistics = rpinn_kept_draws_create(
       num_statistics, rpinn_keep_every(num_draws, num_statistics, KEPT_STATISTICS_BYTES));
-  pass->values = malloc(bytes);
-  pass->log_likelihood = malloc((run->posteriors[0]->model.num_rows + 1) * sizeof(double));
+  pass->workers = calloc(run->num_posteriors, sizeof *pass->workers);
   pass->moments = rpinn_moments_create(count);
   if (!results->mean || !results->deviation || !results->low || !results->kept || !results->statistics ||
-      !pass->values || !pass->log_likelihood || !pass->moments)
+      !pass->workers || !pass->moments)
     return rpinn_fail_memory(pass->context);
+  for (size_t i = 0; i < run->num_posteriors; i++)
+    pass->workers[i] = (Worker){&run->outputs, run->posteriors[i], pass->with_file};
   results->median = results->low + count;
   results->high = results->median + count;
   return RPINN_OK;
@@ -330,8 +367,7 @@ RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool wi
   rpinn_moments_destroy(pass.chain_moments);
   rpinn_draw_spool_destroy(pass.spool);
   free(pass.energies);
-  free(pass.values);
-  free(pass.log_likelihood);
+  free(pass.workers);
   return status;
 }
 

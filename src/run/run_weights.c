@@ -1,16 +1,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "draw_blocks.h"
 #include "importance.h"
 #include "independence_metropolis.h"
-#include "run_progress.h"
+
+/* What a thread weighs with. */
+typedef struct Scales {
+  RpinnBackend *backend; /* in double whatever the run is in: weights are differences of large numbers */
+  RpinnLeastSquares squares;
+  RpinnImportance *importance;
+} Scales;
 
 typedef struct Weighing {
   RpinnContext *context;
   RpinnRun *run;
-  RpinnBackend *backend; /* in double whatever the run is in: weights are differences of large numbers */
-  RpinnLeastSquares squares;
-  RpinnImportance *importance;
+  Scales *scales;      /* [num_posteriors] */
   double *log_weights; /* [draws] */
   size_t count;
 } Weighing;
@@ -37,13 +42,51 @@ static RpinnStatus rows_and_jacobian(void *data, const double *theta, double *ro
   return backend->operations->residuals(backend, theta, rows, jacobian);
 }
 
-static RpinnStatus weigh_member(void *user, const RpinnStoredMember *member) {
+static RpinnStatus make_scales(RpinnContext *context, RpinnPosterior *posterior, Scales *scales) {
+  const RpinnEnergyModel *model = &posterior->model;
+  RPINN_TRY(rpinn_cpu_backend.create(context, model, RPINN_PRECISION_DOUBLE, &scales->backend));
+  scales->squares = rpinn_posterior_least_squares(posterior);
+  scales->squares.data = scales->backend;
+  scales->squares.residuals = rows_only;
+  scales->squares.jacobian = rows_and_jacobian;
+  scales->squares.jacobian_times = times_direction;
+  scales->squares.transposed_times = NULL;
+  scales->squares.gram = gram_matrix;
+  scales->importance =
+      rpinn_importance_create(model->num_rows, model->num_parameters, model->prior_root, model->prior_mean);
+  return scales->importance ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+static void free_scales(Scales *scales, size_t count) {
+  for (size_t i = 0; scales && i < count; i++) {
+    if (scales[i].backend) scales[i].backend->operations->destroy(scales[i].backend);
+    rpinn_importance_destroy(scales[i].importance);
+  }
+  free(scales);
+}
+
+static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *draw, bool *compute) {
+  (void)user; /* the pass that counted has looked at lengths */
+  *compute = !draw->stored->failed;
+  return RPINN_OK;
+}
+
+static void *scales_of(void *user, size_t thread) {
+  return &((Weighing *)user)->scales[thread];
+}
+
+static RpinnStatus weigh_member(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
+                                double *log_weight) {
+  const Scales *scales = worker;
+  (void)context;
+  return rpinn_importance_log_weight_of_target(scales->importance, &scales->squares, draw->stored->parameters,
+                                               log_weight);
+}
+
+static RpinnStatus take_weight(void *user, const RpinnVisitedDraw *draw, const double *log_weight) {
   Weighing *weighing = user;
-  if (member->failed) return RPINN_OK;
-  if (rpinn_run_is_stopped(weighing->context, weighing->run))
-    return rpinn_fail_interrupted(weighing->context);
-  return rpinn_importance_log_weight_of_target(weighing->importance, &weighing->squares, member->parameters,
-                                               &weighing->log_weights[weighing->count++]);
+  if (!draw->stored->failed) weighing->log_weights[weighing->count++] = *log_weight;
+  return RPINN_OK;
 }
 
 /* The chain as counts: it only ever moves forward, so a draw's places in it are next to each other. */
@@ -64,24 +107,21 @@ static RpinnStatus correct_draws(Weighing *weighing, RpinnRunWeights *weights) {
 
 static RpinnStatus weigh(Weighing *weighing, RpinnRunWeights *weights, bool correct) {
   RpinnRun *run = weighing->run;
-  const RpinnEnergyModel *model = &run->posteriors[0]->model;
-  RPINN_TRY(rpinn_cpu_backend.create(weighing->context, model, RPINN_PRECISION_DOUBLE, &weighing->backend));
-  weighing->squares = rpinn_posterior_least_squares(run->posteriors[0]);
-  weighing->squares.data = weighing->backend;
-  weighing->squares.residuals = rows_only;
-  weighing->squares.jacobian = rows_and_jacobian;
-  weighing->squares.jacobian_times = times_direction;
-  weighing->squares.transposed_times = NULL;
-  weighing->squares.gram = gram_matrix;
-  weighing->importance =
-      rpinn_importance_create(model->num_rows, model->num_parameters, model->prior_root, model->prior_mean);
+  RpinnDrawBlocks blocks = {.run = run,
+                            .num_values = 1,
+                            .user = weighing,
+                            .look = look_at_member,
+                            .worker = scales_of,
+                            .compute = weigh_member,
+                            .take = take_weight};
+  weighing->scales = calloc(run->num_posteriors, sizeof *weighing->scales);
+  if (!weighing->scales) return rpinn_fail_memory(weighing->context);
+  for (size_t i = 0; i < run->num_posteriors; i++)
+    RPINN_TRY(make_scales(weighing->context, run->posteriors[i], &weighing->scales[i]));
   weighing->log_weights = calloc(run->num_samples + 1, sizeof(double));
   double *smoothed = calloc(run->num_samples + 1, sizeof *smoothed);
-  RpinnStatus status =
-      weighing->importance && weighing->log_weights && smoothed ? RPINN_OK : RPINN_ERROR_MEMORY;
-  if (status == RPINN_OK)
-    status =
-        rpinn_member_store_visit(weighing->context, run->store, run->num_samples, weigh_member, weighing);
+  RpinnStatus status = weighing->log_weights && smoothed ? RPINN_OK : RPINN_ERROR_MEMORY;
+  if (status == RPINN_OK) status = rpinn_draw_blocks_visit(weighing->context, &blocks);
   if (status == RPINN_OK)
     status = rpinn_pareto_smooth(weighing->count, weighing->log_weights, smoothed, &weights->smoothing);
   if (status == RPINN_OK) weights->apply = weights->smoothing.usable;
@@ -111,8 +151,7 @@ RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_
   if (weights->reason) return RPINN_OK;
   Weighing weighing = {.context = context, .run = run};
   RpinnStatus status = weigh(&weighing, weights, correct);
-  if (weighing.backend) weighing.backend->operations->destroy(weighing.backend);
-  rpinn_importance_destroy(weighing.importance);
+  free_scales(weighing.scales, run->num_posteriors);
   free(weighing.log_weights);
   return status;
 }

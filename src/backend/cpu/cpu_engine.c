@@ -379,7 +379,12 @@ static RpinnStatus adam_advance(RpinnBackend *backend, const RpinnMemberBatch *b
 
 /* ---- predictions ---- */
 
-/* The plan of an evaluation: made for each call, which is little beside a member's minimisation. */
+/* An evaluation, planned: its programs at its points cut into blocks, and the fields' work space for these. */
+typedef struct Prepared {
+  RpinnCpuWork *work;
+  RpinnFieldPass **passes;
+} Prepared;
+
 static RpinnCpuWork *plan_evaluation(const CpuEngine *engine, const RpinnEvaluation *evaluation) {
   RpinnWorkItem *items = calloc(evaluation->num_programs + 1, sizeof *items);
   if (!items) return NULL;
@@ -391,19 +396,44 @@ static RpinnCpuWork *plan_evaluation(const CpuEngine *engine, const RpinnEvaluat
   return work;
 }
 
-static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
-                            const RpinnEvaluation *evaluation, double *values) {
+static void release(RpinnBackend *backend, void *prepared) {
+  Prepared *plan = prepared;
+  if (!plan) return;
+  destroy_passes(backend->model, plan->passes);
+  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(plan->work);
+  free(plan);
+}
+
+static RpinnStatus prepare(RpinnBackend *backend, const RpinnEvaluation *evaluation, void **prepared) {
+  const CpuEngine *engine = (CpuEngine *)backend;
+  Prepared *plan = *prepared = calloc(1, sizeof *plan);
+  if (!plan) return RPINN_ERROR_MEMORY;
+  plan->work = plan_evaluation(engine, evaluation);
+  plan->passes = plan->work ? create_passes(engine, plan->work) : NULL;
+  if (plan->passes) return RPINN_OK;
+  release(backend, plan);
+  *prepared = NULL;
+  return RPINN_ERROR_MEMORY;
+}
+
+static RpinnStatus evaluate_prepared(RpinnBackend *backend, const RpinnMemberBatch *batch, void *prepared,
+                                     double *values) {
   CpuEngine *engine = (CpuEngine *)backend;
-  RpinnCpuWork *work = plan_evaluation(engine, evaluation);
-  RpinnFieldPass **passes = work ? create_passes(engine, work) : NULL;
-  for (size_t k = 0; passes && k < batch->num_members; k++) {
+  const Prepared *plan = prepared;
+  for (size_t k = 0; k < batch->num_members; k++) {
     engine->kernels->to_real(backend->model->num_parameters, rpinn_batch_parameters(batch, backend->model, k),
                              engine->theta);
-    evaluate_member(engine, work, passes, values + k * work->num_results);
+    evaluate_member(engine, plan->work, plan->passes, values + k * plan->work->num_results);
   }
-  RpinnStatus status = passes ? RPINN_OK : RPINN_ERROR_MEMORY;
-  destroy_passes(backend->model, passes);
-  RPINN_REAL_NAME(rpinn_cpu_work_destroy)(work);
+  return RPINN_OK;
+}
+
+static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const RpinnEvaluation *evaluation, double *values) {
+  void *prepared;
+  RPINN_TRY(prepare(backend, evaluation, &prepared));
+  RpinnStatus status = evaluate_prepared(backend, batch, prepared, values);
+  release(backend, prepared);
   return status;
 }
 
@@ -625,6 +655,9 @@ const RpinnBackendOperations RPINN_REAL_NAME(rpinn_cpu_operations) = {.destroy =
                                                                       .energies = energies,
                                                                       .evaluate = evaluate,
                                                                       .residuals = residuals,
+                                                                      .prepare = prepare,
+                                                                      .release = release,
+                                                                      .evaluate_prepared = evaluate_prepared,
                                                                       .jacobian_times = jacobian_times,
                                                                       .transposed_times = transposed_times,
                                                                       .gram = gram,

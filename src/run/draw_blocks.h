@@ -1,0 +1,28 @@
+/* The draws of a store in their order, with numbers that threads compute of each. A block of draws is read, all threads
+ * compute, and the block is handed on, draw by draw, in the thread that called. Neither the length of a block nor which
+ * thread computes a draw leaves a mark on what is handed on. Memory stays flat: a block is 16 MiB of draws, or one draw for
+ * each thread where that is more. */
+#ifndef RPINN_RUN_DRAW_BLOCKS_H
+#define RPINN_RUN_DRAW_BLOCKS_H
+
+#include "run_state.h"
+
+typedef struct RpinnDrawBlocks {
+  const RpinnRun *run; /* its store, plan and threads, and whoever wants an end: RPINN_ERROR_INTERRUPTED */
+  bool warmup;         /* draws of the warmup too, where they are stored */
+  size_t num_values;   /* computed of each draw */
+  void *user;
+  /* In the thread that called, in order, before any number of the draw is read: *compute says whether values are wanted.
+   * A draw that compute would read beyond its ends must be refused here. */
+  RpinnStatus (*look)(void *user, const RpinnVisitedDraw *draw, bool *compute);
+  /* What thread number `thread` computes with; it has it for itself. */
+  void *(*worker)(void *user, size_t thread);
+  /* In a thread: values [num_values] of a draw. */
+  RpinnStatus (*compute)(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw, double *values);
+  /* In the thread that called, in order. values: NULL where none were wanted. */
+  RpinnStatus (*take)(void *user, const RpinnVisitedDraw *draw, const double *values);
+} RpinnDrawBlocks;
+
+RpinnStatus rpinn_draw_blocks_visit(RpinnContext *context, const RpinnDrawBlocks *blocks);
+
+#endif
