@@ -84,8 +84,10 @@ static void append_chains(RpinnText *text, const RpinnChainEvidence *evidence) {
 bool rpinn_chain_report_text(const RpinnChainEvidence *evidence, const RpinnChainFindings *findings, bool all,
                              RpinnText *text) {
   size_t num_problems = 0;
-  rpinn_text_append(text, "%zu chain%s of %zu draws, %zu scalars\n", evidence->num_chains,
-                    evidence->num_chains == 1 ? "" : "s", evidence->num_draws, evidence->num_scalars);
+  rpinn_text_append(text, "%zu chain%s of %zu draw%s, %zu scalar%s\n", evidence->num_chains,
+                    evidence->num_chains == 1 ? "" : "s", evidence->num_draws,
+                    evidence->num_draws == 1 ? "" : "s", evidence->num_scalars,
+                    evidence->num_scalars == 1 ? "" : "s");
   if (!append_scalars(text, evidence, all)) return false;
   append_chains(text, evidence);
   for (size_t i = 0; i < findings->num_findings; i++) {

@@ -54,21 +54,27 @@ static size_t layers_to_check(const RpinnNetwork *network, const Effort *effort)
   return num_layers < effort->layers_per_network ? num_layers : effort->layers_per_network;
 }
 
-/* Multiplications of all checks: an evaluation of the thinned model goes through every network once for each channel and
- * point; a direction takes EVALUATIONS of them, twelve differences of the rows, twelve of the energy and a gradient. */
+/* Multiplications of one evaluation on at most so many points of each term: every network once for each channel and
+ * point. */
+static double evaluation_work(const RpinnEnergyModel *model, size_t points_per_term) {
+  double work = 0;
+  for (size_t t = 0; t < model->num_terms; t++) {
+    size_t all = model->terms[t].num_points, points = all < points_per_term ? all : points_per_term;
+    for (size_t f = 0; f < model->num_fields; f++)
+      work += (double)points * (double)model->terms[t].program->channels[f].count *
+              (double)model->networks[f].num_all;
+  }
+  return work;
+}
+
+/* Of all checks: a direction takes EVALUATIONS, twelve differences of the rows, twelve of the energy and a gradient. */
 static double work_of(const RpinnEnergyModel *model, const Effort *effort) {
   enum { EVALUATIONS = 27, OTHERS = 30 /* the Jacobian, and jets */ };
-  double evaluation = 0, blocks = (double)model->num_unknowns;
-  for (size_t t = 0; t < model->num_terms; t++) {
-    size_t all = model->terms[t].num_points,
-           points = all < effort->points_per_term ? all : effort->points_per_term;
-    for (size_t f = 0; f < model->num_fields; f++)
-      evaluation += (double)points * (double)model->terms[t].program->channels[f].count *
-                    (double)model->networks[f].num_all;
-  }
+  double blocks = (double)model->num_unknowns;
   for (size_t f = 0; f < model->num_fields; f++)
     blocks += 2 * (double)layers_to_check(&model->networks[f], effort); /* weights and biases */
-  return evaluation * (blocks * (double)effort->directions_per_block * EVALUATIONS + OTHERS);
+  return evaluation_work(model, effort->points_per_term) *
+         (blocks * (double)effort->directions_per_block * EVALUATIONS + OTHERS);
 }
 
 static RpinnStatus refuse_size(RpinnContext *context, double num_parameters) {
@@ -89,7 +95,13 @@ static RpinnStatus check_size(RpinnContext *context, const RpinnProblem *problem
 
 static RpinnStatus choose_effort(Examiner *examiner) {
   const RpinnEnergyModel *model = &examiner->check->posterior->model;
+  enum { FASTER = 10 /* the backend of the posterior than the plain one */ };
   size_t k = 0;
+  if (evaluation_work(model, SIZE_MAX) > FASTER * most_work)
+    return rpinn_fail(examiner->context, RPINN_ERROR_UNSUPPORTED,
+                      "%zu rows with networks of %zu parameters are too many to compute the energy within "
+                      "seconds; expected fewer points, which test the same expressions",
+                      model->num_rows, model->num_parameters);
   while (k < NUM_EFFORTS && work_of(model, &efforts[k]) > most_work) k++;
   if (k == NUM_EFFORTS) return refuse_size(examiner->context, (double)model->num_parameters);
   examiner->effort = efforts[k];

@@ -54,6 +54,12 @@ expected=$out
 name=$RPINN_SOURCE_DIR/problems/poisson-linear.yaml
 (sleep 1 && cat "$name") | "$RPINN_PROGRAM" check /dev/stdin > piped || complain "a problem through a pipe is refused"
 if [[ $(< piped) != "$expected" ]]; then complain "a problem through a pipe is another one: $(< piped)"; fi
+# Data are read once, by however many threads.
+printf 'term,x,value\nf,0.1,0.5\nf,0.9,0.2\nb,-1,0\nb,1,0\n' > data.csv
+piped=(--samples 2 --iterations 5 --threads 2 --quiet)
+run 0 run poisson-linear --data data.csv "${piped[@]}" --out from-file
+run 0 run poisson-linear --data <(cat data.csv) "${piped[@]}" --out from-pipe
+if ! cmp from-file/posterior.nc from-pipe/posterior.nc; then complain "data through a pipe are other data"; fi
 
 # ---- numbers that a person reads ----
 cat > plain.yaml << 'END'
@@ -99,6 +105,7 @@ run 0 run plain.yaml --method nuts --samples 3 --warmup 0 --first-step 1000 --ou
 run 0 summary chains
 lacks "$out" "nan"
 run 3 diagnose chains
+has "$out" "2 chains of 3 draws, 1 scalar"$'\n'
 has "$out" "6 of 6 trajectories diverged (100 %), in 2 of 2 chains"
 
 # ---- networks that are too large to check ----
@@ -111,6 +118,8 @@ sed "s/\[8\]/[${widths%, }]/" plain.yaml > deep.yaml
 hurried 20 run 0 check deep.yaml # twenty seconds before, on an idle machine
 has "$out" "warning: 120834 parameters are many: fewer points and directions were tried than usual"
 has "$out" "ok: all derivatives agree"
+hurried 20 mistake "6000002 rows with networks of 2701 parameters are too many to compute the energy within seconds" \
+  check poisson-linear --set Nf=6e6
 # More than the machine holds is refused before the system kills the program for it.
 hurried 5 mistake "GB of memory, and the machine has" run huge.yaml --out huge
 has "$err" "expected smaller networks or fewer --threads"
