@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "temporary_folder.h"
+
 #include "part_file.h"
 #include "whole_file.h"
 
@@ -18,7 +20,7 @@ typedef struct Bench {
 
 static int open_bench(void **state) {
   Bench *bench = calloc(1, sizeof *bench);
-  snprintf(bench->folder, sizeof bench->folder, "/tmp/part_file_XXXXXX");
+  snprintf(bench->folder, sizeof bench->folder, "part_file_XXXXXX");
   if (!mkdtemp(bench->folder)) return -1;
   snprintf(bench->path, sizeof bench->path, "%s/notes", bench->folder);
   snprintf(bench->part, sizeof bench->part, "%s/notes.part", bench->folder);
@@ -185,5 +187,5 @@ int main(void) {
       cmocka_unit_test_setup_teardown(failed_move_leaves_the_old_file, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(links_lead_to_their_file, open_bench, close_bench),
       cmocka_unit_test_setup_teardown(devices_stay_devices, open_bench, close_bench)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

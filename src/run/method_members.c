@@ -14,7 +14,7 @@ double rpinn_members_count(const RpinnRun *run) {
 const RpinnRunFact rpinn_member_facts[] = {{"Members", .number = rpinn_members_count},
                                            {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
                                            {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
-                                           {NULL}};
+                                           {.title = NULL}};
 
 /* ---- settings ---- */
 

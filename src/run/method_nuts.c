@@ -23,7 +23,7 @@ static const RpinnRunFact facts[] = {{"Chains", .number = num_chains},
                                      {"Draws of each", .number = num_draws_of_each},
                                      {"Warmup", .setting = RPINN_SETTING_WARMUP},
                                      {"Metric", .setting = RPINN_SETTING_METRIC},
-                                     {NULL}};
+                                     {.title = NULL}};
 
 /* ---- cost ---- */
 

@@ -101,7 +101,7 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
 static const RpinnRunFact facts[] = {{"Particles", .number = rpinn_members_count},
                                      {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
                                      {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
-                                     {NULL}};
+                                     {.title = NULL}};
 
 const RpinnMethod rpinn_method_svgd = {
     .about = {.title = "SVGD",
