@@ -128,9 +128,33 @@ static void one_point_has_no_spread(void **state) {
   hand_close(&run);
 }
 
+/* More draws than are worked on at once: all of them are there, once and in order. */
+static void many_members(void **state) {
+  RunBench *bench = *state;
+  enum { COUNT = 5000 };
+  run_make(bench, "run", hand_yaml, "method=ensemble samples=5000 iterations=2 start=normal");
+  HandRun run = hand_open(bench, "run");
+  assert_int_equal(hand_total(&run), COUNT);
+  const double *member = hand_numbers(&run, "sample_stats/member", COUNT),
+               *found = hand_numbers(&run, "predictions/u", COUNT * HAND_POINTS);
+  for (size_t i = 0; i < COUNT; i++) {
+    check_same(member[i], (double)i, 0, "member");
+    size_t p = i % HAND_POINTS;
+    check_close(found[i * HAND_POINTS + p], hand_value(&run, i, "u", hand_predict[p]), 1e-9);
+  }
+  const RpinnCsvTable *table = run_csv(bench, "run", "predictions.csv");
+  for (size_t p = 0; p < HAND_POINTS; p++) {
+    const double *draws = hand_draws(&run, "u", 1, &hand_predict[p], 0, COUNT);
+    check_close(csv_number(table, p, "u_mean"), hand_mean(COUNT, draws), 1e-9);
+    check_relative(csv_number(table, p, "u_std"), hand_deviation(COUNT, draws), 1e-9);
+  }
+  check_same(json_number(run.summary, "samples"), COUNT, 0, "samples");
+  hand_close(&run);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(members_with_offsets),
                                      test_in_folder(members_without_offsets),
-                                     test_in_folder(one_point_has_no_spread)};
+                                     test_in_folder(one_point_has_no_spread), test_in_folder(many_members)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
