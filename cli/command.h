@@ -88,9 +88,10 @@ RpinnContext *make_context(void);
 int print_and_free(char *text);
 
 /* The first Ctrl-C, SIGTERM or SIGHUP (unless it is ignored, as under nohup) asks for a clean end; a Ctrl-C or SIGTERM
- * after it ends the program as usual. A reader of the output that has gone away is no reason to end: its pipe can be
- * written to in vain. Functions that take the context stop with RPINN_ERROR_INTERRUPTED. */
+ * after it ends the program as usual. Functions that take the context stop with RPINN_ERROR_INTERRUPTED. */
 void catch_signals(RpinnContext *context);
+/* For commands whose product is a folder: a reader of the output who goes away is no reason to end. */
+void go_on_without_readers(void);
 /* Nobody reads the standard output any more. */
 bool output_is_closed(void);
 /* For RpinnRunOptions.interrupted and .progress; user of the latter is a ProgressLine. */

@@ -11,6 +11,7 @@ static bool is_folder(const char *path) {
 static int run_diagnose(const Options *options) {
   RpinnContext *context = make_context();
   if (!context) return EXIT_MACHINE;
+  catch_signals(context);
   const RpinnDiagnoseOptions diagnose = {
       .json = options->json, .all = options->all, .strict = options->strict, .shape = options->shape};
   bool healthy, is_run = options->num_arguments == 1 && is_folder(options->arguments[0]);

@@ -8,6 +8,7 @@ static int run_predict(const Options *options) {
     return report_usage("rpinn predict needs --points FILE.csv; try rpinn predict --help");
   RpinnContext *context = make_context();
   if (!context) return EXIT_MACHINE;
+  catch_signals(context);
   RpinnPredictOptions predict = {.points_file = options->points,
                                  .quantities = options->quantities,
                                  .extrapolate = options->extrapolate,

@@ -4,6 +4,7 @@
 static int run_report(const Options *options) {
   RpinnContext *context = make_context();
   if (!context) return EXIT_MACHINE;
+  catch_signals(context);
   const RpinnReportOptions report = {.folder = options->out, .shape = options->shape, .json = options->json};
   char *text = rpinn_report(context, options->num_arguments, options->arguments, &report);
   int code = text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);

@@ -32,12 +32,13 @@ static void show_not_drawn(void *user, const char *folder, const char *name, boo
     fprintf(stderr, "rpinn: no gnuplot, no figure: %s.gp is in %s\n", name, folder);
 }
 
+static int report_interruption(const char *folder) {
+  fprintf(stderr, "rpinn: interrupted; what is done is saved in %s, and the same command goes on\n", folder);
+  return EXIT_INTERRUPTED;
+}
+
 static int print_results(const RpinnReproduction *reproduction, const Options *options, const char *folder) {
-  if (rpinn_reproduction_interrupted(reproduction)) {
-    fprintf(stderr, "rpinn: interrupted; what is done is saved in %s, and the same command goes on\n",
-            folder);
-    return EXIT_INTERRUPTED;
-  }
+  if (rpinn_reproduction_interrupted(reproduction)) return report_interruption(folder);
   if (options->json)
     printf("%s", rpinn_reproduction_json(reproduction));
   else
@@ -52,6 +53,7 @@ static int run_reproduce(const Options *options) {
   const char *reference = getenv("RPINN_REFERENCE_DIR");
   if (!context) return EXIT_MACHINE;
   catch_signals(context);
+  go_on_without_readers();
   /* Tables and figures share runs, so everything of one scale shares a folder. */
   snprintf(folder, sizeof folder, "results/paper-%.64s", options->scale ? options->scale : "quick");
   snprintf(data, sizeof data, "%s/datasets", reference ? reference : "");
@@ -72,8 +74,9 @@ static int run_reproduce(const Options *options) {
                                      .user = &line};
   RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code = status == RPINN_OK ? print_results(reproduction, options, reproduce.folder)
-                                : report_failure(context, status);
+  int code = status == RPINN_OK                  ? print_results(reproduction, options, reproduce.folder)
+             : status == RPINN_ERROR_INTERRUPTED ? report_interruption(reproduce.folder)
+                                                 : report_failure(context, status);
   rpinn_reproduction_destroy(reproduction);
   rpinn_context_destroy(context);
   return code;

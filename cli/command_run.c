@@ -55,6 +55,7 @@ static int run_run(const Options *options) {
   RpinnProblem *problem = NULL;
   if (!context) return EXIT_MACHINE;
   catch_signals(context);
+  go_on_without_readers();
   RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
   int code = status != RPINN_OK ? report_failure(context, status)
              : options->plan    ? show_plan(context, problem)

@@ -26,8 +26,11 @@ void catch_signals(RpinnContext *context) {
   sigaction(SIGTERM, &action, NULL);
   bool hangup_is_ignored = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN; /* nohup */
   if (!hangup_is_ignored) sigaction(SIGHUP, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
   rpinn_context_set_interrupted(context, stop_is_requested, NULL);
+}
+
+void go_on_without_readers(void) {
+  signal(SIGPIPE, SIG_IGN);
 }
 
 bool output_is_closed(void) {

@@ -36,6 +36,7 @@ RpinnStatus rpinn_figure_set_save(RpinnContext *context, const RpinnFigureSet *f
   if (figures->failed) return rpinn_fail_memory(context);
   for (size_t i = 0; i < figures->count; i++) {
     RpinnDrawing outcome;
+    if (rpinn_is_interrupted(context)) return rpinn_fail_interrupted(context);
     RPINN_TRY(
         rpinn_sheet_save(context, &figures->items[i]->sheet, folder, figures->items[i]->name, &outcome));
     *num_drawn += outcome == RPINN_DRAWN;

@@ -86,6 +86,7 @@ static RpinnStatus hand_on(Block *block) {
   RPINN_TRY(compute_all(block));
   for (size_t i = 0; i < block->count; i++) {
     const Slot *slot = &block->slots[i];
+    if (rpinn_run_is_stopped(block->context, blocks->run)) return rpinn_fail_interrupted(block->context);
     RPINN_TRY(blocks->take(blocks->user, &slot->draw, slot->compute ? slot->values : NULL));
   }
   block->count = 0;

@@ -153,6 +153,18 @@ static RpinnStatus make_spectra(Gathering *gathering, const RpinnObjective *ener
 
 /* ---- the whole ---- */
 
+/* The energy, until the caller wants an end: planes and spectra take many of its values. */
+typedef struct StoppableEnergy {
+  RpinnContext *context;
+  RpinnObjective energy;
+} StoppableEnergy;
+
+static RpinnStatus evaluate_unless_stopped(void *data, const double *theta, double *value, double *gradient) {
+  const StoppableEnergy *own = data;
+  if (rpinn_is_interrupted(own->context)) return rpinn_fail_interrupted(own->context);
+  return own->energy.evaluate(own->energy.data, theta, value, gradient);
+}
+
 static RpinnStatus make_shape(RpinnContext *context, const char *folder, const RpinnShapePlan *plan,
                               RpinnPosteriorShape *shape) {
   RpinnOverride precision = {"precision", "double", "--shape", true};
@@ -161,7 +173,11 @@ static RpinnStatus make_shape(RpinnContext *context, const char *folder, const R
   Gathering gathering = {.context = context, .shape = shape};
   RPINN_TRY(gather(&gathering, plan));
   RpinnPosteriorMember member = {shape->run->posteriors[0], NULL};
-  RpinnObjective energy = rpinn_posterior_objective(&member);
+  StoppableEnergy stoppable = {context, rpinn_posterior_objective(&member)};
+  RpinnObjective energy = {.num_parameters = stoppable.energy.num_parameters,
+                           .data = &stoppable,
+                           .evaluate = evaluate_unless_stopped,
+                           .epsilon = stoppable.energy.epsilon};
   RpinnLogDensity density = rpinn_log_density_of_objective(&energy);
   RPINN_TRY(make_plane(&gathering, &density));
   return make_spectra(&gathering, &energy);

@@ -125,7 +125,9 @@ static RpinnStatus make_files(RpinnContext *context, RpinnRun *run) {
   rpinn_run_folder_log(&run->folder, "the results are being made");
   RPINN_TRY(rpinn_run_make_results(context, run, true));
   RPINN_TRY(write_image(context, run));
-  return rpinn_run_write_summary(context, run);
+  RPINN_TRY(rpinn_run_write_summary(context, run));
+  rpinn_run_folder_log(&run->folder, "the results are made");
+  return RPINN_OK;
 }
 
 /* All draws are in the store: a run that is stopped here makes its files when it is resumed. */

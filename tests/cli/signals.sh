@@ -38,6 +38,17 @@ expect_end() {
   if ((status != $1)); then complain "exit code $status, expected $1: $(< "$work/err")"; fi
   has "$(< "$work/err")" "$2"
 }
+# Until the process has a handler for SIGTERM, or has given it up after the first signal.
+wait_until_caught() { # PROCESS 1|0
+  local tries mask
+  for ((tries = 0; tries < 6000; tries++)); do
+    mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null || true)
+    if [[ -z $mask ]]; then break; fi
+    if [[ $(((0x$mask & 0x4000) != 0)) == "$2" ]]; then return 0; fi
+    sleep 0.01
+  done
+  complain "the handler of SIGTERM: never $2"
+}
 same_results() { # DIR DIR
   local file
   for file in posterior.nc predictions.csv summary.csv; do
@@ -70,9 +81,17 @@ expect_end 130 '--resume goes on'
 run 0 run "${members[@]}" --out members --resume
 same_results members_whole members
 
-# ---- while results are made: many draws at many points ----
-sed 's/grid: 201/grid: 8001/' "$RPINN_SOURCE_DIR/problems/poisson-linear.yaml" > many.yaml
-results=(many.yaml --set Nf=8 --samples 500 --iterations 1 --threads 2)
+# ---- a second one does not wait for anything ----
+start poisson-linear --set Nf=3000 --backend plain --samples 1 --iterations 10000 --out impatient
+wait_for impatient 'new problem'
+kill -s TERM "$run" || true
+wait_until_caught "$run" 0
+kill -s TERM "$run" || true
+expect_end 143 ''
+
+# ---- while results are made: many points, slowly ----
+sed 's/grid: 201/grid: 1001/' "$RPINN_SOURCE_DIR/problems/poisson-linear.yaml" > many.yaml
+results=(many.yaml --set Nf=8 --samples 60 --iterations 1 --threads 2 --backend plain)
 run 0 run "${results[@]}" --out results_whole
 start "${results[@]}" --out results
 wait_for results 'results are being made'
@@ -82,6 +101,18 @@ if [[ -e results/summary.json ]]; then complain "Ctrl-C while results are made: 
 if compgen -G 'results/*.part*' > /dev/null; then complain "left behind: $(compgen -G 'results/*.part*')"; fi
 run 0 run "${results[@]}" --out results --resume
 same_results results_whole results
+
+# ---- what looks at finished runs ends at once, and leaves nothing ----
+seq -f '%.5f' -0.99 0.00002 0.99 | sed '1i x' > points.csv
+for command in "predict results --points points.csv --out predicted.csv" "diagnose results --shape" "report results --out page"; do
+  # shellcheck disable=SC2086
+  "$RPINN_PROGRAM" $command > /dev/null 2> "$work/err" &
+  run=$!
+  wait_until_caught "$run" 1
+  kill -s TERM "$run" || true
+  expect_end 130 'interrupted'
+done
+if [[ -n $(find . -name '*.part*' -o -name predicted.csv) ]]; then complain "left behind: $(find . -name '*.part*')"; fi
 
 # ---- nohup stays nohup ----
 (
