@@ -67,7 +67,7 @@ typedef struct RpinnRunFact {
   RpinnSetting setting;
 } RpinnRunFact;
 
-/* What the store keeps of a draw beside its parameters, and the pass that makes results of all draws: run_results.c.
+/* What the store keeps of a draw beside its parameters, and the pass that makes results of all draws: results_pass.h.
  * Methods share them. */
 typedef struct RpinnDrawKind RpinnDrawKind;
 extern const RpinnDrawKind rpinn_member_draws; /* minimisers, or particles, with a loss of their own */

@@ -1,0 +1,119 @@
+/* Members, or particles: counted, weighed, and taken as often as they count. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "results_pass.h"
+
+typedef struct Members {
+  uint64_t looked_at; /* that did not fail, as they are read */
+  uint64_t taken;     /* … and as they are taken */
+} Members;
+
+static RpinnStop stop_of_name(const char *name) {
+  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
+    if (!strcmp(rpinn_stop_name((RpinnStop)stop), name)) return (RpinnStop)stop;
+  return RPINN_STOP_RUNNING;
+}
+
+static RpinnStatus keep_trace(RpinnResultsPass *pass, const RpinnStoredMember *member) {
+  RpinnRunResults *results = &pass->run->results;
+  const Members *own = pass->own;
+  uint64_t every = (pass->run->num_samples - 1) / RPINN_MAX_LOSS_TRACES + 1;
+  if (own->taken % every != 0) return RPINN_OK;
+  double *points = malloc((2 * member->num_trace + 1) * sizeof *points);
+  if (!points) return rpinn_fail_memory(pass->context);
+  for (size_t k = 0; k < 2 * member->num_trace; k++) points[k] = member->trace[k];
+  results->traces[results->num_traces++] = (RpinnLossTrace){member->index, member->num_trace, points};
+  return RPINN_OK;
+}
+
+/* The first pass looks at lengths and counts: whether weights apply depends on all members. */
+static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
+  const RpinnStoredMember *member = draw->stored;
+  const RpinnResultsPass *pass = user;
+  RpinnRunResults *results = &pass->run->results;
+  RPINN_TRY(rpinn_results_check_lengths(pass, member));
+  results->num_members++;
+  results->num_failed += member->failed != 0;
+  results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
+  results->num_converged += member->statistics[RPINN_MEMBER_CONVERGED] > 0;
+  results->stops[stop_of_name(member->stop)]++;
+  return RPINN_OK;
+}
+
+/* What the file holds of a member's statistics: all but its time, which differs from run to run. */
+static const RpinnFileStatistic member_statistics[] = {{RPINN_MEMBER_LOSS, "loss", false},
+                                                       {RPINN_MEMBER_GRADIENT_NORM, "gradient_norm", false},
+                                                       {RPINN_MEMBER_ITERATIONS, "iterations", false},
+                                                       {RPINN_MEMBER_EVALUATIONS, "evaluations", false},
+                                                       {RPINN_MEMBER_CONVERGED, "converged", true},
+                                                       {RPINN_MEMBER_ATTEMPTS, "attempts", false}};
+enum { NUM_MEMBER_COLUMNS = sizeof member_statistics / sizeof member_statistics[0] };
+
+static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *member, const double *values) {
+  if (!pass->with_file) return RPINN_OK;
+  double statistics[NUM_MEMBER_COLUMNS];
+  for (size_t k = 0; k < NUM_MEMBER_COLUMNS; k++)
+    statistics[k] = member->statistics[member_statistics[k].statistic];
+  RpinnPosteriorDraw draw = {.draw = pass->draw,
+                             .member = member->index,
+                             .parameters = member->parameters,
+                             .statistics = statistics,
+                             .log_likelihood = values + pass->run->outputs.num_values,
+                             .predictions = values};
+  return rpinn_posterior_file_add(pass->context, pass->file, &draw);
+}
+
+/* How often a member counts: once, or as often as the Metropolis chain stays at it. number: among those that did not
+ * fail. */
+static uint32_t times_of(const RpinnResultsPass *pass, uint64_t number) {
+  const uint32_t *times = pass->run->results.weights.times;
+  return times ? times[number] : 1;
+}
+
+static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *visited, bool *compute) {
+  const RpinnResultsPass *pass = user;
+  Members *own = pass->own;
+  *compute = !visited->stored->failed && times_of(pass, own->looked_at++) > 0;
+  return RPINN_OK;
+}
+
+static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, const double *values) {
+  RpinnResultsPass *pass = user;
+  const RpinnStoredMember *member = visited->stored;
+  RpinnRunResults *results = &pass->run->results;
+  Members *own = pass->own;
+  if (member->failed) return RPINN_OK;
+  RPINN_TRY(keep_trace(pass, member));
+  RPINN_TRY(rpinn_kept_draws_add(results->statistics, own->taken, member->statistics));
+  for (uint32_t times = times_of(pass, own->taken++); times; times--, pass->draw++) {
+    RPINN_TRY(write_draw(pass, member, values));
+    rpinn_moments_add(pass->moments, values);
+    RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, values));
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus gather_members(RpinnResultsPass *pass) {
+  RpinnRun *run = pass->run;
+  RpinnRunResults *results = &run->results;
+  Members own = {0};
+  pass->own = &own;
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
+  uint64_t finished = results->num_members - results->num_failed;
+  if (!results->num_members)
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder.path}, "this run has no member yet");
+  if (!finished)
+    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
+                      (unsigned long long)results->num_failed);
+  results->num_draws = finished;
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
+  RPINN_TRY(rpinn_results_open_file(pass, finished));
+  return rpinn_results_visit(pass, false, look_at_member, take_member);
+}
+
+const RpinnDrawKind rpinn_member_draws = {.num_statistics = RPINN_NUM_MEMBER_STATISTICS,
+                                          .has_loss_parts = true,
+                                          .num_file_statistics = NUM_MEMBER_COLUMNS,
+                                          .file_statistics = member_statistics,
+                                          .gather = gather_members};

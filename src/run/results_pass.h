@@ -1,0 +1,50 @@
+/* The pass that makes results of stored draws, as kinds of draws see it. */
+#ifndef RPINN_RUN_RESULTS_PASS_H
+#define RPINN_RUN_RESULTS_PASS_H
+
+#include "draw_blocks.h"
+#include "moments.h"
+#include "posterior_file.h"
+
+/* A column of sample_stats in posterior.nc. */
+typedef struct RpinnFileStatistic {
+  size_t statistic; /* its place among those in the store */
+  const char *name;
+  bool is_boolean;
+} RpinnFileStatistic;
+enum { RPINN_MAX_FILE_STATISTICS = 16 };
+
+typedef struct RpinnResultsWorker RpinnResultsWorker;
+
+typedef struct RpinnResultsPass {
+  RpinnContext *context;
+  RpinnRun *run;
+  bool with_file;
+  RpinnPosteriorFile *file;    /* NULL without */
+  RpinnResultsWorker *workers; /* [num_posteriors] */
+  RpinnMoments *moments;
+  uint64_t draw; /* draws of the posterior, so far */
+  void *own;     /* what the kind gathers beside */
+} RpinnResultsPass;
+
+struct RpinnDrawKind {
+  size_t num_statistics; /* of a draw in the store … */
+  bool has_loss_parts;   /* … and behind them the parts of its loss */
+  size_t num_file_statistics;
+  const RpinnFileStatistic *file_statistics;
+  /* The pass over all draws in the store: opens the file, fills it, moments, kept draws and what is this kind's own. */
+  RpinnStatus (*gather)(RpinnResultsPass *pass);
+};
+
+/* A store that another problem has filled would be read beyond its ends. A member that failed has no parameters. */
+RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member);
+/* posterior.nc, where it is wanted: so many draws of each chain. */
+RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws);
+/* Threads compute the draws that `look` asks for; `take` has all of them in their order, the pass being the user of both.
+ * values: outputs and, with a file, log likelihoods. */
+RpinnStatus rpinn_results_visit(RpinnResultsPass *pass, bool warmup,
+                                RpinnStatus (*look)(void *user, const RpinnVisitedDraw *draw, bool *compute),
+                                RpinnStatus (*take)(void *user, const RpinnVisitedDraw *draw,
+                                                    const double *values));
+
+#endif
