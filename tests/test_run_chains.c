@@ -37,9 +37,10 @@ static void check_statistics(const HandRun *run) {
     assert_true(acceptance[i] > 0 && acceptance[i] <= 1);
     assert_true(depth[i] >= 0 && depth[i] <= MAX_DEPTH);
     assert_true(steps[i] >= exp2(depth[i]) - 1 && steps[i] <= exp2(depth[i] + 1) - 1);
-    if (reached[i]) assert_true(depth[i] == MAX_DEPTH && steps[i] == exp2(MAX_DEPTH) - 1 && !diverging[i]);
+    if (reached[i] != 0)
+      assert_true(depth[i] == MAX_DEPTH && steps[i] == exp2(MAX_DEPTH) - 1 && diverging[i] == 0);
     /* Transitions that neither stopped for a turn nor diverged went to the largest depth. */
-    if (diverging[i]) assert_true(largest[i] > 0);
+    if (diverging[i] != 0) assert_true(largest[i] > 0);
   }
 }
 
