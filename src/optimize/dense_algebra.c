@@ -86,6 +86,14 @@ bool rpinn_dense_factor(size_t n, double *matrix) {
   return n == 0 || LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, matrix, (int)n) == 0;
 }
 
+void rpinn_dense_solve_factored(size_t n, const double *factor, double *x) {
+  if (n > 0) LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', (int)n, 1, factor, (int)n, x, (int)n);
+}
+
+bool rpinn_dense_invert_factored(size_t n, double *factor) {
+  return n == 0 || LAPACKE_dpotri(LAPACK_COL_MAJOR, 'U', (int)n, factor, (int)n) == 0;
+}
+
 void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x) {
   cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, factor, leading(n), x, 1);
 }

@@ -27,6 +27,10 @@ void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const d
 bool rpinn_dense_solve(size_t n, double *matrix, double *x);
 /* matrix = L L^T: the lower triangle is overwritten by L, the upper one is left alone. False as above. */
 bool rpinn_dense_factor(size_t n, double *matrix);
+/* With L in the lower triangle of factor [n][n]: solve L L^T x = x [n]; replace L by the lower triangle of (L L^T)^-1, false
+ * when L is singular. */
+void rpinn_dense_solve_factored(size_t n, const double *factor, double *x);
+bool rpinn_dense_invert_factored(size_t n, double *factor);
 /* Solve L^T x = x [n], with L in the lower triangle of factor [n][n]. */
 void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x);
 

@@ -1,0 +1,56 @@
+/* The posterior of a least-squares target, linearised at a point theta: a Gaussian, with all that follows from one in closed
+ * form: the log evidence, what each row says of itself when it is left out, and draws.
+ *
+ * With rows r and Jacobian A at theta, prior N(m, S) with S = P^-2 diagonal, J = A S^1/2 and z = S^-1/2 (theta - m):
+ *
+ *   C = I + J J^T,   y = J z - r,   alpha = C^-1 y,   c = C^-1                     [M][M], [M]
+ *   log evidence   = -1/2 y^T alpha - 1/2 log det C - M/2 log 2 pi                  of the whitened rows
+ *   row i without itself:  mean y_i - alpha_i / c_ii,  variance 1 / c_ii
+ *   mean           = m + S^1/2 J^T alpha
+ *   draw           = m + S^1/2 (epsilon - J^T C^-1 (J epsilon - eta - y)),  epsilon ~ N(0, I_N), eta ~ N(0, I_M)   (Matheron)
+ *
+ * The rows are whitened: a density in the units of the data has -sum log s_i beside it, which only the caller knows. At a
+ * minimiser of E, r = -alpha and 1/2 y^T alpha = E(theta): rpinn_linearisation_energy tells by it how far a point is from one. Exact where the rows are
+ * linear in theta, whatever the point. */
+#ifndef RPINN_ASSESS_LINEARISATION_H
+#define RPINN_ASSESS_LINEARISATION_H
+
+#include <stdbool.h>
+
+#include "rpinn/target.h"
+
+typedef struct RpinnLinearisation RpinnLinearisation;
+
+/* Linearise at theta [N], which is copied; the problem is borrowed until the end. Every parameter needs a prior
+ * (rpinn_importance_available). Takes 2 M^2 + O(M + N) numbers. RPINN_ERROR_NUMERIC where rows, Jacobian or C are not
+ * finite; otherwise fails as the target does, or for want of memory. */
+RpinnStatus rpinn_linearisation_create(const RpinnLeastSquares *problem, const double *theta,
+                                       RpinnLinearisation **linearisation);
+void rpinn_linearisation_destroy(RpinnLinearisation *linearisation);
+
+/* Of the whitened rows. */
+double rpinn_linearisation_log_evidence(const RpinnLinearisation *linearisation);
+/* Of those rows alone that are chosen [M], at the same linearisation: log Z(all) - log Z(chosen) is the log density of the
+ * others given the chosen ones. NaN when there is no memory for it. */
+double rpinn_linearisation_log_evidence_of(const RpinnLinearisation *linearisation, const bool *chosen);
+/* 1/2 y^T alpha: the least energy of the linearised model. At a minimiser it is E itself. */
+double rpinn_linearisation_energy(const RpinnLinearisation *linearisation);
+
+/* Row i as the others predict it. */
+typedef struct RpinnLeftOut {
+  double z;           /* (row - its prediction) / its standard deviation: alpha_i / sqrt(c_ii) */
+  double log_density; /* of the whitened row: 1/2 log c_ii - 1/2 z^2 - 1/2 log 2 pi */
+} RpinnLeftOut;
+RpinnLeftOut rpinn_linearisation_leave_out(const RpinnLinearisation *linearisation, size_t row);
+
+/* alpha_i and c_ii, for the fixed point of a term's noise: s^2 <- s^2 sum alpha_i^2 / sum c_ii over its rows. */
+double rpinn_linearisation_alpha(const RpinnLinearisation *linearisation, size_t row);
+double rpinn_linearisation_inverse_diagonal(const RpinnLinearisation *linearisation, size_t row);
+
+/* mean [N]. */
+RpinnStatus rpinn_linearisation_mean(RpinnLinearisation *linearisation, double *mean);
+/* draw [N] from standard normal noise [M + N]: eta, then epsilon, in the order of an rPINN member's offsets. For a linear
+ * model it is the minimiser of the energy with these offsets. */
+RpinnStatus rpinn_linearisation_draw(RpinnLinearisation *linearisation, const double *noise, double *draw);
+
+#endif
