@@ -1,0 +1,140 @@
+/* Scores of intervals: small cases by hand, and truths that are exchangeable with the draws. */
+#include "check.h"
+
+#include "calibration.h"
+
+static RpinnKeptDraws *kept_of(size_t num_draws, size_t num_values, const double *values) {
+  RpinnKeptDraws *kept = rpinn_kept_draws_create(num_values, 1);
+  assert_non_null(kept);
+  for (size_t k = 0; k < num_draws; k++)
+    assert_int_equal(rpinn_kept_draws_add(kept, k, values + k * num_values), RPINN_OK);
+  return kept;
+}
+
+static RpinnCalibrationScore score_of(size_t num_draws, size_t num_values, const double *values,
+                                      const double *truth, RpinnStream *stream) {
+  RpinnKeptDraws *kept = kept_of(num_draws, num_values, values);
+  RpinnCalibrationScore score;
+  assert_int_equal(rpinn_calibration_score(kept, 0, num_values, truth, stream, &score), RPINN_OK);
+  rpinn_kept_draws_destroy(kept);
+  return score;
+}
+
+static void test_ranks(void **state) {
+  (void)state;
+  double sorted[79];
+  for (size_t i = 0; i < 79; i++) sorted[i] = (double)(i + 1); /* the value is the rank */
+  check_close(rpinn_rank_quantile(79, sorted, 0.025), 2, 0);
+  check_close(rpinn_rank_quantile(79, sorted, 0.975), 78, 0);
+  check_close(rpinn_rank_quantile(79, sorted, 0.1), 8, 0);
+  check_close(rpinn_rank_quantile(79, sorted, 0.75), 60, 0);
+  check_close(rpinn_rank_quantile(10, sorted, 0.3), 3.3, 1e-12); /* rank 0.3 * 11, between two */
+  check_close(rpinn_rank_quantile(39, sorted, 0.025), 1, 0);
+  check_close(rpinn_rank_quantile(39, sorted, 0.975), 39, 0);
+  assert_true(isnan(rpinn_rank_quantile(38, sorted, 0.025)));
+  assert_true(isnan(rpinn_rank_quantile(38, sorted, 0.975)));
+  assert_true(isnan(rpinn_rank_quantile(0, sorted, 0.5)));
+}
+
+/* Draws 1 … 79 in disorder against truths whose ranks are known. */
+static void test_scores_by_hand(void **state) {
+  (void)state;
+  enum { DRAWS = 79, POINTS = 4 };
+  static const double truth[POINTS] = {40, 78, 78.5, 61}; /* held by all, 95 %, none, 80 and 95 % */
+  double values[DRAWS][POINTS];
+  for (size_t k = 0; k < DRAWS; k++)
+    for (size_t p = 0; p < POINTS; p++) values[k][p] = (double)(k * 30 % DRAWS + 1);
+  RpinnStream stream = rpinn_stream(1, RPINN_PURPOSE_CHECK, 0, 0);
+  RpinnCalibrationScore score = score_of(DRAWS, POINTS, values[0], truth, &stream);
+  check_close(score.coverage[0], 0.25, 0);
+  check_close(score.coverage[1], 0.5, 0);
+  check_close(score.coverage[2], 0.75, 0);
+  check_close(score.width[0], 40, 1e-12);
+  check_close(score.width[1], 64, 1e-12);
+  check_close(score.width[2], 76, 1e-12);
+  check_close(score.error, sqrt((0 + 38.0 * 38 + 38.5 * 38.5 + 21.0 * 21) / 4), 1e-12);
+  /* E|X - y| - 1/2 E|X - X'| with X' another draw: (n + 1)/3 for 1 … n. */
+  double distance = 0;
+  for (size_t p = 0; p < POINTS; p++)
+    for (size_t k = 1; k <= DRAWS; k++) distance += fabs((double)k - truth[p]) / DRAWS / POINTS;
+  check_close(score.crps, distance - 0.5 * (DRAWS + 1) / 3.0, 1e-12);
+  /* Ranks: 78.5 has 78 draws below it, (78 + u)/80; 78 is equal to a draw, (77 + 0 or 1 + u)/80: both in the last of 20
+   * bins, whose width is 4 ranks. 40: (39 or 40 + u)/80, bin 9 or 10. 61: (60 or 61 + u)/80, bin 15. */
+  check_close(score.pit[19], 2, 0);
+  check_close(score.pit[15], 1, 0);
+  check_close(score.pit[9] + score.pit[10], 1, 0);
+}
+
+/* Exchangeable draws and truths: intervals hold what they promise, and ranks are uniform, with few draws and with equal
+ * values. */
+static void test_exchangeable(void **state) {
+  (void)state;
+  enum { DRAWS = 39, SETS = 20000 };
+  static double values[DRAWS][1];
+  for (int rounds = 0; rounds < 2; rounds++) {
+    RpinnStream stream = rpinn_stream(2, RPINN_PURPOSE_CHECK, (uint64_t)rounds, 0);
+    double coverage[RPINN_CALIBRATION_LEVELS] = {0}, pit[RPINN_CALIBRATION_BINS] = {0};
+    for (size_t s = 0; s < SETS; s++) {
+      double truth[1], scale = rounds ? 2 : 1e-9; /* rounded to few values the second time */
+      for (size_t k = 0; k <= DRAWS; k++) {
+        double x = rpinn_stream_normal(&stream);
+        if (rounds) x = round(scale * x);
+        *(k < DRAWS ? &values[k][0] : truth) = x;
+      }
+      RpinnCalibrationScore score = score_of(DRAWS, 1, values[0], truth, &stream);
+      for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++) coverage[l] += score.coverage[l] / SETS;
+      for (size_t b = 0; b < RPINN_CALIBRATION_BINS; b++) pit[b] += score.pit[b] / SETS;
+    }
+    for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS && !rounds; l++) {
+      double level = rpinn_calibration_levels[l];
+      check_close(coverage[l], level, 4 * sqrt(level * (1 - level) / SETS));
+    }
+    for (size_t b = 0; b < RPINN_CALIBRATION_BINS; b++)
+      check_close(pit[b], 0.05, 4.5 * sqrt(0.05 * 0.95 / SETS));
+  }
+}
+
+static void test_summary(void **state) {
+  (void)state;
+  RpinnCalibrationScore scores[3] = {
+      {.coverage = {0.4, 0.8, 1}, .width = {1, 2, 3}, .crps = 1, .error = 2, .pit = {[0] = 1}},
+      {.coverage = {0.5, 0.8, 1}, .width = {2, 2, 3}, .crps = 2, .error = 4, .pit = {[0] = 1}},
+      {.coverage = {0.9, 0.8, 1}, .width = {3, 2, 3}, .crps = 6, .error = 6, .pit = {[19] = 2}}};
+  RpinnCalibrationSummary summary;
+  rpinn_calibration_summarise(3, scores, &summary);
+  assert_int_equal(summary.num_data_sets, 3);
+  check_close(summary.coverage[0].mean, 0.6, 1e-15);
+  check_close(summary.coverage[0].error, sqrt(0.5 * 0.5 / 3), 1e-15); /* above that of the three, 0.153 */
+  check_close(summary.coverage[2].mean, 1, 1e-15);
+  check_close(summary.coverage[2].error, sqrt(0.05 * 0.95 / 3), 1e-15);
+  check_close(summary.crps.mean, 3, 1e-15);
+  check_close(summary.crps.error, sqrt(7.0 / 3), 1e-15);
+  check_close(summary.error.mean, 4, 1e-15);
+  check_close(summary.width[0].error, sqrt(1.0 / 3), 1e-15);
+  check_close(summary.width[1].error, 0, 0);
+  check_close(summary.pit[0], 0.5, 1e-15);
+  check_close(summary.pit[19], 0.5, 1e-15);
+  rpinn_calibration_summarise(1, scores, &summary);
+  assert_true(isnan(summary.crps.error));
+  check_close(summary.coverage[2].error, sqrt(0.05 * 0.95), 1e-15);
+  /* Where data sets differ more than chance alone would have it, theirs is the error. */
+  scores[0].coverage[2] = scores[1].coverage[2] = 0;
+  rpinn_calibration_summarise(3, scores, &summary);
+  check_close(summary.coverage[2].error, 1.0 / 3, 1e-15);
+}
+
+static void test_difference(void **state) {
+  (void)state;
+  static const double first[] = {1, 2, 6}, second[] = {2, 2, 3};
+  RpinnCalibrationMean difference = rpinn_calibration_difference(3, first, second);
+  check_close(difference.mean, 2.0 / 3, 1e-15);
+  check_close(difference.error,
+              sqrt(((5.0 / 3) * (5.0 / 3) + (2.0 / 3) * (2.0 / 3) + (7.0 / 3) * (7.0 / 3)) / 2 / 3), 1e-15);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_scores_by_hand),
+                                     cmocka_unit_test(test_exchangeable), cmocka_unit_test(test_summary),
+                                     cmocka_unit_test(test_difference)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
