@@ -58,8 +58,15 @@ extern "C" {
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
   X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
-  X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "",                                   \
-    "standard deviation of the prior on network parameters; inf: no prior; auto: by the likelihood")         \
+  X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "evidence|loo",                       \
+    "standard deviation of the prior on network parameters, or how to choose it from the data; inf: no "     \
+    "prior; auto: as prior: says, or by the likelihood")                                                     \
+  X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, "iid|fan_in",                                   \
+    "fan_in: weights have the prior's deviation divided by the root of their number per unit; auto: as "     \
+    "prior: says, or by the likelihood")                                                                     \
+  X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "no", 0, 0, "no|yes",                                       \
+    "fields without scale_inputs and scale_output: map the domain to -1 to 1 and outputs to the mean and "   \
+    "spread of what is measured of the field")                                                               \
   X(START, "start", TEXT, FIXED, "glorot", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),     \
     "starting point; normal: N(0,1); zero_then_normal: the first at zero, the others normal")                \
   X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES(RPINN_BACKEND_LIST),                       \
@@ -97,7 +104,7 @@ typedef struct RpinnSettingDefinition {
   RpinnSettingRole role;
   const char *initial;    /* the default, as one would write it */
   double lowest, highest; /* INTEGER and REAL */
-  const char *choices;    /* CHOICE and TEXT: "a|b|c" */
+  const char *choices;    /* CHOICE and TEXT: "a|b|c"; REAL: words beside numbers */
   const char *help;
 } RpinnSettingDefinition;
 

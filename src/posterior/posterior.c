@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "output_map.h"
+
 /* ---- building ---- */
 
 static uint64_t setting_seed(const RpinnProblem *problem, RpinnSetting setting) {
@@ -12,7 +14,7 @@ static uint64_t setting_seed(const RpinnProblem *problem, RpinnSetting setting) 
   return (uint64_t)problem->settings.values[setting].number;
 }
 
-/* Networks with the hidden layers of trainable: output drawn once. */
+/* Networks with their outputs mapped, and with the hidden layers of trainable: output drawn once. */
 static RpinnStatus make_networks(RpinnContext *context, RpinnPosterior *posterior) {
   const RpinnProblem *problem = posterior->problem;
   posterior->networks = RPINN_ARENA_NEW(posterior->arena, RpinnNetwork, problem->num_fields);
@@ -20,6 +22,8 @@ static RpinnStatus make_networks(RpinnContext *context, RpinnPosterior *posterio
   for (size_t f = 0; f < problem->num_fields; f++) {
     RpinnNetwork *network = &posterior->networks[f];
     *network = problem->fields[f].network;
+    if (problem->fields[f].finds_output)
+      rpinn_output_map_find(problem, posterior->data, f, &network->output_shift, &network->output_factor);
     if (!network->output_only) continue;
     network->frozen = RPINN_ARENA_NEW(posterior->arena, double, network->num_all - network->num_trainable);
     if (!network->frozen) return rpinn_fail_memory(context);
@@ -87,19 +91,46 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
   return RPINN_OK;
 }
 
-/* Network parameters: N(0, s_p^2), none when s_p is infinite. Unknowns: their own prior. */
+/* 1/s for each parameter of a network: W [num_out][num_in], then b [num_out], layer by layer. */
+static void set_field_roots(const RpinnNetwork *network, const RpinnFieldPrior *prior, double scale,
+                            double *root) {
+  size_t first = network->output_only ? network->num_layers - 1 : 0;
+  for (size_t l = first; l < network->num_layers; l++) {
+    size_t num_in = network->width[l], num_out = network->width[l + 1];
+    double spread = prior->shape == RPINN_PRIOR_FAN_IN ? sqrt((double)num_in) : 1;
+    for (size_t k = 0; k < num_in * num_out; k++) *root++ = spread / scale;
+    for (size_t k = 0; k < num_out; k++) *root++ = 1 / scale;
+  }
+}
+
+static void set_network_roots(RpinnPosterior *posterior, double *root) {
+  const RpinnSigmas *sigmas = &posterior->sigmas;
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) {
+    const RpinnFieldPrior *prior = &sigmas->fields[f];
+    set_field_roots(&posterior->networks[f], prior, prior->has_own_scale ? prior->scale : sigmas->prior,
+                    root + posterior->networks[f].parameter_start);
+  }
+}
+
+void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale) {
+  posterior->sigmas.prior = scale;
+  posterior->sigmas.rule = RPINN_SCALE_GIVEN;
+  set_network_roots(posterior, posterior->prior_root);
+}
+
+/* Network parameters by the shape and scale of their fields, without a prior where that is infinite. Unknowns: their own. */
 static RpinnStatus make_prior(RpinnContext *context, RpinnPosterior *posterior) {
   const RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;
   double *root = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
   double *mean = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
   if (!root || !mean) return rpinn_fail_memory(context);
-  for (size_t j = 0; j < model->unknown_start; j++) root[j] = 1 / posterior->sigmas.prior;
+  set_network_roots(posterior, root);
   for (size_t k = 0; k < problem->num_unknowns; k++) {
     root[model->unknown_start + k] = 1 / problem->unknowns[k].prior_std;
     mean[model->unknown_start + k] = problem->unknowns[k].prior_mean;
   }
-  model->prior_root = root;
+  model->prior_root = posterior->prior_root = root;
   model->prior_mean = mean;
   return RPINN_OK;
 }

@@ -21,6 +21,7 @@ struct RpinnPosterior {
   RpinnTermModel *terms;                       /* [model.num_terms] */
   const RpinnResidualProgram *const *programs; /* [problem->num_terms] of all terms, held-out ones too */
   const RpinnResidualProgram **predictions;    /* [problem->num_predicted] */
+  double *prior_root;                          /* [model.num_parameters] the model's */
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;
@@ -31,6 +32,8 @@ struct RpinnPosterior {
 /* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
 RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
                                           double *values);
+/* Another scale for the priors of all fields that have none of their own; s_p from then on. */
+void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale);
 
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);

@@ -45,6 +45,46 @@ static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, doub
   return RPINN_OK;
 }
 
+/* ---- the prior ---- */
+
+/* The setting, where it is not auto, wins over what the file says. */
+static void resolve_scale(const RpinnProblem *problem, Likelihood likelihood, RpinnSigmas *sigmas) {
+  const char *text = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text;
+  RpinnPriorSpec prior = likelihood == NOISE ? problem->prior : (RpinnPriorSpec){0};
+  if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto) {
+    prior.has_scale = true;
+    prior.rule = RPINN_SCALE_GIVEN;
+    prior.scale = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
+    for (size_t k = RPINN_SCALE_EVIDENCE; k <= RPINN_SCALE_LOO; k++)
+      if (!strcmp(text, rpinn_scale_rule_names[k])) prior.rule = (RpinnScaleRule)k;
+  }
+  if (!prior.has_scale) return;
+  sigmas->rule = prior.rule;
+  sigmas->prior = prior.rule == RPINN_SCALE_GIVEN ? prior.scale : 1;
+}
+
+static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
+                                 Likelihood likelihood, RpinnSigmas *sigmas) {
+  resolve_scale(problem, likelihood, sigmas);
+  sigmas->fields = RPINN_ARENA_NEW(arena, RpinnFieldPrior, problem->num_fields);
+  if (!sigmas->fields) return rpinn_fail_memory(context);
+  for (size_t f = 0; f < problem->num_fields && likelihood == NOISE; f++) {
+    const RpinnPriorSpec *own = &problem->fields[f].prior;
+    RpinnFieldPrior *field = &sigmas->fields[f];
+    field->shape = own->has_shape ? own->shape : problem->prior.shape;
+    if (!own->has_scale || own->rule != RPINN_SCALE_GIVEN) continue;
+    field->has_own_scale = true;
+    field->scale = own->scale;
+  }
+  if (!problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].is_auto)
+    for (size_t f = 0; f < problem->num_fields; f++)
+      sigmas->fields[f].shape =
+          (RpinnPriorShape)(int)problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].number;
+  return RPINN_OK;
+}
+
+/* ---- the whole ---- */
+
 RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                  const RpinnDataSet *data, RpinnSigmas *sigmas) {
   RpinnLikelihood likelihood =
@@ -85,9 +125,7 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
                            "and noise levels whose squares are neither 0 nor infinite",
                            term->name);
   }
-  if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto)
-    sigmas->prior = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
-  return RPINN_OK;
+  return resolve_prior(context, arena, problem, likelihood, sigmas);
 }
 
 bool rpinn_sigma_exceeds_noise(const RpinnProblem *problem, const RpinnSigmas *sigmas, size_t t) {

@@ -3,21 +3,31 @@
  * With weight lambda_t (omitted: 1/noise_t^2), N_t points, reference term R and its noise sigma_R:
  *
  *   paper     s_p^2 = (sigma_R + epsilon)^2 lambda_R / N_R,   s_t^2 = N_t s_p^2 / lambda_t
- *   noise     s_t = noise_t,                                  s_p = 1
+ *   noise     s_t = noise_t,                                  s_p by `prior:`, and 1 without it
  *   uniform   s_t = sigma_R,                                  s_p = 1
  *
  * Rows of a gaussian term are white: s_t = 1 under all of them, with no weight.
  *
- * The setting prior_scale replaces s_p in the prior alone: the s_t stay what the rule gives. */
+ * The setting prior_scale replaces s_p in the prior alone: the s_t stay what the rule gives. Shapes, and scales of single fields,
+ * belong to the likelihood `noise`; the others have one s_p for all parameters. A scale that the data have yet to choose
+ * (RpinnSigmas.rule) counts as 1 until then. */
 #ifndef RPINN_POSTERIOR_SIGMAS_H
 #define RPINN_POSTERIOR_SIGMAS_H
 
 #include "data_set.h"
 
+typedef struct RpinnFieldPrior {
+  RpinnPriorShape shape;
+  bool has_own_scale; /* else s_p */
+  double scale;
+} RpinnFieldPrior;
+
 typedef struct RpinnSigmas {
   double *terms;   /* [num_terms] s_t; a test term has its noise, or NaN without one */
   double *weights; /* [num_terms] lambda_t; NaN where the likelihood does not need one and none is given */
   double prior;    /* s_p; infinity: no prior */
+  RpinnFieldPrior *fields; /* [num_fields] */
+  RpinnScaleRule rule;     /* that is to choose s_p; GIVEN: nothing is to be chosen */
 } RpinnSigmas;
 
 RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,

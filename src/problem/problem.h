@@ -37,13 +37,30 @@ typedef struct RpinnNamedExpression {
   enum { RPINN_UNRESOLVED, RPINN_BEING_RESOLVED, RPINN_RESOLVED } state;
 } RpinnNamedExpression;
 
+/* The prior of the parameters of a network, all of mean 0: standard deviation scale for biases, and for weights
+ * scale (IID) or scale / sqrt(fan_in) (FAN_IN). */
+typedef enum RpinnPriorShape { RPINN_PRIOR_IID, RPINN_PRIOR_FAN_IN } RpinnPriorShape;
+extern const char *const rpinn_prior_shape_names[2];
+/* Where the scale comes from: the file, or a choice by the data, see prior_choice.h. */
+typedef enum RpinnScaleRule { RPINN_SCALE_GIVEN, RPINN_SCALE_EVIDENCE, RPINN_SCALE_LOO } RpinnScaleRule;
+extern const char *const rpinn_scale_rule_names[3]; /* the first is no name to write */
+
+typedef struct RpinnPriorSpec {
+  bool has_shape, has_scale;
+  RpinnPriorShape shape;
+  RpinnScaleRule rule;
+  double scale; /* GIVEN; infinity: no prior */
+} RpinnPriorSpec;
+
 typedef struct RpinnField {
   const char *name;
   RpinnPlace place;
   RpinnNetwork network; /* laid out; frozen layers are drawn by the posterior */
   bool scales_inputs, scales_output;
+  bool finds_output;              /* the output is mapped to what is measured of the field, see posterior.c */
   double scaled_low, scaled_high; /* scale_inputs: the domain is mapped onto this interval */
   double output_low, output_high; /* scale_output: outputs -1 … 1 are mapped onto this interval */
+  RpinnPriorSpec prior;           /* where it differs from that of the problem */
 } RpinnField;
 
 typedef enum RpinnTransform { RPINN_TRANSFORM_NONE, RPINN_TRANSFORM_LOG } RpinnTransform;
@@ -204,6 +221,8 @@ struct RpinnProblem {
   size_t reference_term;
   double prior_epsilon;
   RpinnPlace prior_place;
+  RpinnPriorSpec prior;     /* of all fields, for the likelihood `noise` */
+  RpinnScaleRule chosen_by; /* how prior.scale was found, where it was chosen before */
 
   bool has_predict;
   RpinnPointSpec predict_at;

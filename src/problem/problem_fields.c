@@ -51,6 +51,10 @@ static RpinnStatus read_inputs(RpinnReader *reader, const RpinnYaml *node, Rpinn
   return RPINN_OK;
 }
 
+static bool is_none(const RpinnYaml *node) {
+  return node->kind == RPINN_YAML_SCALAR && !strcmp(node->text, "none");
+}
+
 /* s = scale x + shift maps the domain onto [low, high] of scale_inputs; u = shift + factor N maps -1 … 1 onto
  * scale_output. */
 static RpinnStatus read_scaling(RpinnReader *reader, const RpinnYaml *node, RpinnField *field) {
@@ -58,19 +62,25 @@ static RpinnStatus read_scaling(RpinnReader *reader, const RpinnYaml *node, Rpin
   RpinnNetwork *network = &field->network;
   const RpinnYaml *inputs = rpinn_yaml_get(node, "scale_inputs"),
                   *output = rpinn_yaml_get(node, "scale_output");
-  field->scales_inputs = inputs != NULL;
-  field->scales_output = output != NULL;
-  if (inputs)
+  bool by_default = !strcmp(problem->settings.values[RPINN_SETTING_SCALE_FIELDS].text, "yes");
+  bool inputs_as_they_are = inputs ? is_none(inputs) : !by_default;
+  field->scales_inputs = !inputs_as_they_are;
+  field->scales_output = output && !is_none(output);
+  field->finds_output = output ? false : by_default;
+  field->scaled_low = -1;
+  field->scaled_high = 1;
+  if (inputs && !inputs_as_they_are)
     RPINN_TRY(rpinn_reader_interval(reader, inputs, "scale_inputs", &field->scaled_low, &field->scaled_high));
   for (size_t i = 0; i < network->num_inputs; i++) {
     const RpinnCoordinate *coordinate = &problem->coordinates[network->input_coordinate[i]];
-    double factor =
-        inputs ? (field->scaled_high - field->scaled_low) / (coordinate->high - coordinate->low) : 1;
+    double factor = inputs_as_they_are
+                        ? 1
+                        : (field->scaled_high - field->scaled_low) / (coordinate->high - coordinate->low);
     network->input_scale[i] = factor;
-    network->input_shift[i] = inputs ? field->scaled_low - factor * coordinate->low : 0;
+    network->input_shift[i] = inputs_as_they_are ? 0 : field->scaled_low - factor * coordinate->low;
   }
   network->output_factor = 1;
-  if (!output) return RPINN_OK;
+  if (!field->scales_output) return RPINN_OK;
   RPINN_TRY(rpinn_reader_interval(reader, output, "scale_output", &field->output_low, &field->output_high));
   network->output_factor = 0.5 * (field->output_high - field->output_low);
   network->output_shift = 0.5 * (field->output_high + field->output_low);
@@ -98,7 +108,8 @@ static RpinnStatus read_layers(RpinnReader *reader, const RpinnYaml *node, Rpinn
 static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const RpinnYaml *node,
                               RpinnField *field) {
   static const char *const keys[] = {"network",    "inputs",         "scale_inputs", "scale_output",
-                                     "activation", "initialization", "trainable"};
+                                     "activation", "initialization", "trainable",    "prior"};
+  static const char *const prior_keys[] = {"shape", "scale"};
   static const char *const initializations[] = {"glorot_normal", "glorot_uniform"};
   static const char *const trainables[] = {"all", "output"};
   char buffer[RPINN_WHAT_SIZE];
@@ -120,6 +131,11 @@ static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const R
   if ((value = rpinn_yaml_get(node, "trainable"))) {
     RPINN_TRY(rpinn_reader_choice(reader, value, "value of trainable", trainables, 2, &position));
     field->network.output_only = position == 1;
+  }
+  if ((value = rpinn_yaml_get(node, "prior"))) {
+    rpinn_reader_what(buffer, "the prior of field '%s'", key->text);
+    RPINN_TRY(rpinn_reader_keys(reader, value, buffer, prior_keys, 2));
+    RPINN_TRY(rpinn_section_prior_spec(reader, value, buffer, &field->prior));
   }
   RPINN_TRY(read_inputs(reader, rpinn_yaml_get(node, "inputs"), field));
   RPINN_TRY(read_scaling(reader, node, field));

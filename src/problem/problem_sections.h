@@ -22,6 +22,11 @@ RpinnStatus rpinn_section_fields(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_unknowns(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_quantities(RpinnReader *reader, const RpinnYaml *node);
 
+/* problem_prior.c: the section, after the terms; and shape and scale in the mapping `node`, which is called `what`. */
+RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node);
+RpinnStatus rpinn_section_prior_spec(RpinnReader *reader, const RpinnYaml *node, const char *what,
+                                     RpinnPriorSpec *prior);
+
 /* problem_units.c */
 RpinnStatus rpinn_section_units(RpinnReader *reader, const RpinnYaml *node);
 
@@ -39,7 +44,6 @@ RpinnStatus rpinn_section_gaussian(RpinnReader *reader, const RpinnYaml *node, c
 /* problem_terms.c */
 RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_terms(RpinnReader *reader, const RpinnYaml *node);
-RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_predict(RpinnReader *reader, const RpinnYaml *node);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sections that make an energy of them: truth, terms, prior, and what to predict. */
+/* The sections that make an energy of them: truth, terms, and what to predict. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,41 +284,7 @@ RpinnStatus rpinn_section_terms(RpinnReader *reader, const RpinnYaml *node) {
   return check_same_as(reader);
 }
 
-/* ---- prior, predict ---- */
-
-RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
-  static const char *const keys[] = {"reference_term", "epsilon"};
-  RpinnProblem *problem = reader->problem;
-  if (!node) return RPINN_OK;
-  RPINN_TRY(rpinn_reader_keys(reader, node, "prior", keys, 2));
-  problem->prior_place = node->place;
-  const RpinnYaml *reference = rpinn_yaml_get(node, "reference_term"),
-                  *epsilon = rpinn_yaml_get(node, "epsilon");
-  if (reference) {
-    const char **names = RPINN_ARENA_NEW(problem->arena, const char *, problem->num_terms);
-    if (!names) return rpinn_fail_memory(reader->context);
-    for (size_t i = 0; i < problem->num_terms; i++) names[i] = problem->terms[i].name;
-    RPINN_TRY(
-        rpinn_reader_choice(reader, reference, "term", names, problem->num_terms, &problem->reference_term));
-    if (problem->terms[problem->reference_term].is_test)
-      return rpinn_fail_at(reader->context, reference->place,
-                           "reference_term '%s' has role: test; expected a fitted term",
-                           names[problem->reference_term]);
-    if (problem->terms[problem->reference_term].source == RPINN_DATA_GAUSSIAN)
-      return rpinn_fail_at(reader->context, reference->place,
-                           "reference_term '%s' is gaussian: it has no noise; expected a term with data",
-                           names[problem->reference_term]);
-    problem->has_reference_term = true;
-    problem->prior_place = reference->place;
-  }
-  if (epsilon) {
-    RPINN_TRY(rpinn_reader_number(reader, epsilon, "epsilon", &problem->prior_epsilon));
-    if (problem->prior_epsilon < 0)
-      return rpinn_fail_at(reader->context, epsilon->place, "epsilon is %.10g; expected 0 or more",
-                           problem->prior_epsilon);
-  }
-  return RPINN_OK;
-}
+/* ---- predict ---- */
 
 RpinnStatus rpinn_section_predict(RpinnReader *reader, const RpinnYaml *node) {
   static const char *const extra[] = {"quantities"};

@@ -89,6 +89,20 @@ static void write_interval(RpinnText *out, double low, double high) {
   rpinn_text_append(out, "]");
 }
 
+static void write_prior_spec(const RpinnPriorSpec *prior, RpinnText *out) {
+  const char *separator = "";
+  if (prior->has_shape) {
+    rpinn_text_append(out, "shape: %s", rpinn_prior_shape_names[prior->shape]);
+    separator = ", ";
+  }
+  if (!prior->has_scale) return;
+  rpinn_text_append(out, "%sscale: ", separator);
+  if (prior->rule == RPINN_SCALE_GIVEN)
+    write_number(out, prior->scale);
+  else
+    rpinn_text_append(out, "%s", rpinn_scale_rule_names[prior->rule]);
+}
+
 static void write_field(const RpinnProblem *problem, const RpinnField *field, RpinnText *out) {
   const RpinnNetwork *network = &field->network;
   rpinn_text_append(out, "  %s: {network: [", field->name);
@@ -98,13 +112,22 @@ static void write_field(const RpinnProblem *problem, const RpinnField *field, Rp
   for (size_t i = 0; i < network->num_inputs; i++)
     rpinn_text_append(out, "%s%s", i ? ", " : "", problem->coordinates[network->input_coordinate[i]].name);
   rpinn_text_append(out, "]");
-  if (field->scales_inputs) {
-    rpinn_text_append(out, ", scale_inputs: ");
+  rpinn_text_append(out, ", scale_inputs: ");
+  if (field->scales_inputs)
     write_interval(out, field->scaled_low, field->scaled_high);
-  }
-  if (field->scales_output) {
+  else
+    rpinn_text_append(out, "none");
+  if (!field->finds_output) {
     rpinn_text_append(out, ", scale_output: ");
-    write_interval(out, field->output_low, field->output_high);
+    if (field->scales_output)
+      write_interval(out, field->output_low, field->output_high);
+    else
+      rpinn_text_append(out, "none");
+  }
+  if (field->prior.has_shape || field->prior.has_scale) {
+    rpinn_text_append(out, ", prior: {");
+    write_prior_spec(&field->prior, out);
+    rpinn_text_append(out, "}");
   }
   rpinn_text_append(out, ", activation: %s, initialization: %s, trainable: %s}\n",
                     rpinn_activation_names[network->activation],
@@ -310,6 +333,10 @@ static void write_prior(const RpinnProblem *problem, RpinnText *out) {
   write_number(out, problem->prior_epsilon);
   if (problem->has_reference_term)
     rpinn_text_append(out, ", reference_term: %s", problem->terms[problem->reference_term].name);
+  if (problem->prior.has_shape || problem->prior.has_scale) rpinn_text_append(out, ", ");
+  write_prior_spec(&problem->prior, out);
+  if (problem->chosen_by != RPINN_SCALE_GIVEN)
+    rpinn_text_append(out, ", chosen_by: %s", rpinn_scale_rule_names[problem->chosen_by]);
   rpinn_text_append(out, "}\n");
 }
 

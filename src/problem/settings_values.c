@@ -36,7 +36,8 @@ static void describe_reals(const RpinnSettingDefinition *definition, const char 
                            size_t size) {
   bool any_positive = definition->lowest < 1 / LARGE;
   if (isinf(definition->highest))
-    snprintf(text, size, "a number above 0, inf included%s", also);
+    snprintf(text, size, "a number above 0, inf included%s%s%s", definition->choices[0] ? ", one of " : "",
+             definition->choices, also);
   else if (definition->highest < LARGE && any_positive)
     rpinn_format(text, size, "a number above 0 and at most %g%s", definition->highest, also);
   else if (definition->highest < LARGE)
@@ -140,7 +141,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
   switch (definitions[setting].kind) {
   case RPINN_SETTING_INTEGER:
   case RPINN_SETTING_REAL:
-    if (is_auto) break;
+    if (is_auto || choice_position(definitions[setting].choices, text) >= 0) break;
     if (!parse_number(setting, text, &number)) return rpinn_setting_fail_value(context, setting, text, place);
     if (definitions[setting].kind == RPINN_SETTING_INTEGER)
       rpinn_format(canonical, sizeof canonical, "%.0f", number + 0.0); /* not -0 */

@@ -1,0 +1,95 @@
+/* The prior on network parameters: for all fields, and where a field has its own. */
+#include <math.h>
+#include <string.h>
+
+#include "problem_sections.h"
+
+const char *const rpinn_prior_shape_names[2] = {"iid", "fan_in"};
+const char *const rpinn_scale_rule_names[3] = {"given", "evidence", "loo"};
+
+/* ---- shape and scale ---- */
+
+static RpinnStatus read_scale(RpinnReader *reader, const RpinnYaml *node, const char *what,
+                              RpinnPriorSpec *prior) {
+  if (node->kind == RPINN_YAML_SCALAR)
+    for (size_t k = RPINN_SCALE_EVIDENCE; k <= RPINN_SCALE_LOO; k++)
+      if (!strcmp(node->text, rpinn_scale_rule_names[k])) prior->rule = (RpinnScaleRule)k;
+  prior->has_scale = true;
+  if (prior->rule != RPINN_SCALE_GIVEN) return RPINN_OK;
+  if (node->kind == RPINN_YAML_SCALAR && !strcmp(node->text, "inf")) {
+    prior->scale = (double)INFINITY;
+    return RPINN_OK;
+  }
+  RPINN_TRY(rpinn_reader_number(reader, node, what, &prior->scale));
+  if (prior->scale > 0) return RPINN_OK;
+  return rpinn_fail_at(reader->context, node->place,
+                       "%s is %.10g; expected a positive number, inf, evidence or loo", what, prior->scale);
+}
+
+RpinnStatus rpinn_section_prior_spec(RpinnReader *reader, const RpinnYaml *node, const char *what,
+                                     RpinnPriorSpec *prior) {
+  const RpinnYaml *shape = rpinn_yaml_get(node, "shape"), *scale = rpinn_yaml_get(node, "scale");
+  char buffer[RPINN_WHAT_SIZE];
+  if (shape) {
+    size_t position;
+    RPINN_TRY(rpinn_reader_choice(reader, shape, "shape of a prior", rpinn_prior_shape_names, 2, &position));
+    prior->shape = (RpinnPriorShape)position;
+    prior->has_shape = true;
+  }
+  if (!scale) return RPINN_OK;
+  return read_scale(reader, scale, rpinn_reader_what(buffer, "the scale of %s", what), prior);
+}
+
+/* ---- the section ---- */
+
+static RpinnStatus read_reference(RpinnReader *reader, const RpinnYaml *reference) {
+  RpinnProblem *problem = reader->problem;
+  const char **names = RPINN_ARENA_NEW(problem->arena, const char *, problem->num_terms);
+  if (!names) return rpinn_fail_memory(reader->context);
+  for (size_t i = 0; i < problem->num_terms; i++) names[i] = problem->terms[i].name;
+  RPINN_TRY(
+      rpinn_reader_choice(reader, reference, "term", names, problem->num_terms, &problem->reference_term));
+  if (problem->terms[problem->reference_term].is_test)
+    return rpinn_fail_at(reader->context, reference->place,
+                         "reference_term '%s' has role: test; expected a fitted term",
+                         names[problem->reference_term]);
+  if (problem->terms[problem->reference_term].source == RPINN_DATA_GAUSSIAN)
+    return rpinn_fail_at(reader->context, reference->place,
+                         "reference_term '%s' is gaussian: it has no noise; expected a term with data",
+                         names[problem->reference_term]);
+  problem->has_reference_term = true;
+  problem->prior_place = reference->place;
+  return RPINN_OK;
+}
+
+/* What run.yaml says of a scale that was chosen. */
+static RpinnStatus read_chosen_by(RpinnReader *reader, const RpinnYaml *node) {
+  RpinnProblem *problem = reader->problem;
+  size_t position;
+  RPINN_TRY(
+      rpinn_reader_choice(reader, node, "rule", rpinn_scale_rule_names + RPINN_SCALE_EVIDENCE, 2, &position));
+  problem->chosen_by = (RpinnScaleRule)(RPINN_SCALE_EVIDENCE + position);
+  if (problem->prior.has_scale && problem->prior.rule == RPINN_SCALE_GIVEN) return RPINN_OK;
+  return rpinn_fail_at(
+      reader->context, node->place,
+      "chosen_by stands beside a scale that is not a number; expected the scale that was chosen");
+}
+
+RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
+  static const char *const keys[] = {"reference_term", "epsilon", "shape", "scale", "chosen_by"};
+  RpinnProblem *problem = reader->problem;
+  const RpinnYaml *value;
+  if (!node) return RPINN_OK;
+  RPINN_TRY(rpinn_reader_keys(reader, node, "prior", keys, sizeof keys / sizeof keys[0]));
+  problem->prior_place = node->place;
+  if ((value = rpinn_yaml_get(node, "reference_term"))) RPINN_TRY(read_reference(reader, value));
+  if ((value = rpinn_yaml_get(node, "epsilon"))) {
+    RPINN_TRY(rpinn_reader_number(reader, value, "epsilon", &problem->prior_epsilon));
+    if (problem->prior_epsilon < 0)
+      return rpinn_fail_at(reader->context, value->place, "epsilon is %.10g; expected 0 or more",
+                           problem->prior_epsilon);
+  }
+  RPINN_TRY(rpinn_section_prior_spec(reader, node, "the prior", &problem->prior));
+  if ((value = rpinn_yaml_get(node, "chosen_by"))) RPINN_TRY(read_chosen_by(reader, value));
+  return RPINN_OK;
+}
