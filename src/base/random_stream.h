@@ -9,17 +9,18 @@
 
 /* The numbers are part of the file format of every run: add at the end, never renumber. 0 is taken. */
 typedef enum RpinnPurpose {
-  RPINN_PURPOSE_POINTS = 1,       /* where residuals are evaluated; part: term */
-  RPINN_PURPOSE_NOISE = 2,        /* noise of synthetic data; part: term */
-  RPINN_PURPOSE_FROZEN = 3,       /* hidden layers of networks with trainable: output; part: field */
-  RPINN_PURPOSE_START = 4,        /* starting points of members */
-  RPINN_PURPOSE_OFFSETS = 5,      /* offsets of rPINN members */
-  RPINN_PURPOSE_CHECK = 6,        /* directions and points of derivative checks */
-  RPINN_PURPOSE_METROPOLIS = 7,   /* acceptance of draws by their importance weights */
-  RPINN_PURPOSE_BOOTSTRAP = 8,    /* resamples of members; member: resample */
-  RPINN_PURPOSE_CHAIN = 9,        /* the transitions of a chain; member: chain */
-  RPINN_PURPOSE_CHAIN_START = 10, /* where a chain starts; member: chain */
-  RPINN_PURPOSE_RANDOM_FIELD = 11 /* fields of a generated truth and their measurement errors */
+  RPINN_PURPOSE_POINTS = 1,        /* where residuals are evaluated; part: term */
+  RPINN_PURPOSE_NOISE = 2,         /* noise of synthetic data; part: term */
+  RPINN_PURPOSE_FROZEN = 3,        /* hidden layers of networks with trainable: output; part: field */
+  RPINN_PURPOSE_START = 4,         /* starting points of members */
+  RPINN_PURPOSE_OFFSETS = 5,       /* offsets of rPINN members */
+  RPINN_PURPOSE_CHECK = 6,         /* directions and points of derivative checks */
+  RPINN_PURPOSE_METROPOLIS = 7,    /* acceptance of draws by their importance weights */
+  RPINN_PURPOSE_BOOTSTRAP = 8,     /* resamples of members; member: resample */
+  RPINN_PURPOSE_CHAIN = 9,         /* the transitions of a chain; member: chain */
+  RPINN_PURPOSE_CHAIN_START = 10,  /* where a chain starts; member: chain */
+  RPINN_PURPOSE_RANDOM_FIELD = 11, /* fields of a generated truth and their measurement errors */
+  RPINN_PURPOSE_SCALE = 12         /* starts while the scale of the prior is chosen; member: start */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

@@ -103,19 +103,28 @@ static void set_field_roots(const RpinnNetwork *network, const RpinnFieldPrior *
   }
 }
 
-static void set_network_roots(RpinnPosterior *posterior, double *root) {
-  const RpinnSigmas *sigmas = &posterior->sigmas;
+void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale, double *root) {
   for (size_t f = 0; f < posterior->problem->num_fields; f++) {
-    const RpinnFieldPrior *prior = &sigmas->fields[f];
-    set_field_roots(&posterior->networks[f], prior, prior->has_own_scale ? prior->scale : sigmas->prior,
+    const RpinnFieldPrior *prior = &posterior->sigmas.fields[f];
+    set_field_roots(&posterior->networks[f], prior, prior->has_own_scale ? prior->scale : scale,
                     root + posterior->networks[f].parameter_start);
+  }
+}
+
+void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data) {
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    const RpinnTerm *term = &posterior->problem->terms[posterior->fitted[t]];
+    bool measured = term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV ||
+                    posterior->data->terms[posterior->fitted[t]].from_file ||
+                    (term->source == RPINN_DATA_EXPRESSION && term->perturb);
+    for (size_t i = 0; i < posterior->terms[t].num_rows; i++) *is_data++ = measured;
   }
 }
 
 void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale) {
   posterior->sigmas.prior = scale;
   posterior->sigmas.rule = RPINN_SCALE_GIVEN;
-  set_network_roots(posterior, posterior->prior_root);
+  rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);
 }
 
 /* Network parameters by the shape and scale of their fields, without a prior where that is infinite. Unknowns: their own. */
@@ -125,7 +134,7 @@ static RpinnStatus make_prior(RpinnContext *context, RpinnPosterior *posterior) 
   double *root = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
   double *mean = RPINN_ARENA_NEW(posterior->arena, double, model->num_parameters);
   if (!root || !mean) return rpinn_fail_memory(context);
-  set_network_roots(posterior, root);
+  rpinn_posterior_network_roots(posterior, posterior->sigmas.prior, root);
   for (size_t k = 0; k < problem->num_unknowns; k++) {
     root[model->unknown_start + k] = 1 / problem->unknowns[k].prior_std;
     mean[model->unknown_start + k] = problem->unknowns[k].prior_mean;

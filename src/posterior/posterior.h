@@ -32,6 +32,11 @@ struct RpinnPosterior {
 /* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
 RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
                                           double *values);
+/* 1/s of the network parameters [model.unknown_start] for a scale s_p of the fields that have none of their own. */
+void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale, double *root);
+/* Which rows of the model [model.num_rows] were measured: of terms whose data are the truth's, a file's, or perturbed. The
+ * others are tolerances: exact values, and gaussian priors. */
+void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data);
 /* Another scale for the priors of all fields that have none of their own; s_p from then on. */
 void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale);
 

@@ -69,10 +69,11 @@ static RpinnStatus read_chosen_by(RpinnReader *reader, const RpinnYaml *node) {
   RPINN_TRY(
       rpinn_reader_choice(reader, node, "rule", rpinn_scale_rule_names + RPINN_SCALE_EVIDENCE, 2, &position));
   problem->chosen_by = (RpinnScaleRule)(RPINN_SCALE_EVIDENCE + position);
-  if (problem->prior.has_scale && problem->prior.rule == RPINN_SCALE_GIVEN) return RPINN_OK;
+  double scale = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
+  if (scale > 0) return RPINN_OK;
   return rpinn_fail_at(
       reader->context, node->place,
-      "chosen_by stands beside a scale that is not a number; expected the scale that was chosen");
+      "chosen_by without the scale that was chosen; expected a number in settings: {prior_scale: …}");
 }
 
 RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {

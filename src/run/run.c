@@ -144,9 +144,11 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
   RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
   RPINN_TRY(
       rpinn_run_folder_open(context, run->options->folder, run->problem, run->options->resume, &run->folder));
+  RPINN_TRY(rpinn_run_settle_prior(context, run));
   RPINN_TRY(open_store(context, run));
   RPINN_TRY(rpinn_run_check_resumed(context, run));
   RPINN_TRY(rpinn_run_folder_open_log(context, &run->folder));
+  RPINN_TRY(rpinn_run_note_prior(context, run));
   rpinn_run_folder_log(
       &run->folder, "rpinn %s: %s problem %s, method %s, %llu samples, backend %s %s, %zu threads, seed %llu",
       rpinn_version(), run->folder.is_new ? "new" : "resumed", run->problem->name,
@@ -194,6 +196,7 @@ void rpinn_run_destroy(RpinnRun *run) {
     rpinn_posterior_destroy(run->posteriors[i]); /* the first, last */
   free(run->posteriors);
   rpinn_problem_destroy(run->own_problem);
+  rpinn_text_free(&run->prior_choice);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

@@ -133,6 +133,7 @@ struct RpinnRun {
   RpinnRunResults results;
   double seconds; /* of all sessions of this run */
   bool interrupted, out_of_time;
+  RpinnText prior_choice; /* the curve of a scale that this session chose, as JSON */
   RpinnText json, table;
 };
 
@@ -157,6 +158,11 @@ RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size
 const char *rpinn_run_precision_name(const RpinnRun *run);
 /* Bytes of one draw in the store, about. */
 double rpinn_run_draw_bytes(const RpinnRun *run);
+
+/* The scale of the prior, where it is to be chosen: before the store is opened, because it is a part of the identity; and then
+ * into the store, where a later session finds it. An interruption is RPINN_ERROR_INTERRUPTED: nothing was begun. */
+RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run);
+RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run);
 
 /* What methods make draws with: RpinnMethod.make_draws. */
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);

@@ -1,0 +1,49 @@
+#include "double_target.h"
+
+static RpinnStatus rows_only(void *data, const double *theta, double *rows) {
+  RpinnBackend *backend = data;
+  return backend->operations->residuals(backend, theta, rows, NULL);
+}
+
+static RpinnStatus rows_and_jacobian(void *data, const double *theta, double *rows, double *jacobian) {
+  RpinnBackend *backend = data;
+  return backend->operations->residuals(backend, theta, rows, jacobian);
+}
+
+static RpinnStatus times(void *data, const double *theta, const double *direction, double *product) {
+  RpinnBackend *backend = data;
+  return backend->operations->jacobian_times(backend, theta, direction, product);
+}
+
+static RpinnStatus transposed_times(void *data, const double *theta, const double *weights, double *product) {
+  RpinnBackend *backend = data;
+  return backend->operations->transposed_times(backend, theta, weights, product);
+}
+
+static RpinnStatus gram(void *data, const double *theta, const double *scale, double *rows, double *product) {
+  RpinnBackend *backend = data;
+  return backend->operations->gram(backend, theta, scale, rows, product);
+}
+
+RpinnStatus rpinn_double_target_open(RpinnContext *context, const RpinnPosterior *posterior,
+                                     RpinnDoubleTarget *target) {
+  const RpinnEnergyModel *model = &posterior->model;
+  *target = (RpinnDoubleTarget){0};
+  RPINN_TRY(rpinn_cpu_backend.create(context, model, RPINN_PRECISION_DOUBLE, &target->backend));
+  target->squares = (RpinnLeastSquares){.num_parameters = model->num_parameters,
+                                        .num_rows = model->num_rows,
+                                        .prior_root = model->prior_root,
+                                        .prior_mean = model->prior_mean,
+                                        .data = target->backend,
+                                        .residuals = rows_only,
+                                        .jacobian = rows_and_jacobian,
+                                        .jacobian_times = times,
+                                        .transposed_times = transposed_times,
+                                        .gram = gram};
+  return RPINN_OK;
+}
+
+void rpinn_double_target_close(RpinnDoubleTarget *target) {
+  if (target->backend) target->backend->operations->destroy(target->backend);
+  target->backend = NULL;
+}
