@@ -19,7 +19,8 @@ typedef enum OptionSet {
   OPTIONS_REFERENCE = 128, /* --coordinates, --out, --quiet */
   OPTIONS_FIELD = 256,
   OPTIONS_SOLVE = 512,
-  OPTIONS_REPORT = 1024 /* --out, --shape */
+  OPTIONS_REPORT = 1024, /* --out, --shape */
+  OPTIONS_CALIBRATE = 2048
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
@@ -29,14 +30,15 @@ typedef struct Options {
   size_t num_arguments;
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
-  const char *points, *quantities, *scale, *data_folder, *methods, *members;
+  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
-  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm;
-  size_t repetitions; /* --repetitions, or 0 */
-  double at_least;    /* --at-least, or 0 */
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs;
+  size_t repetitions;   /* --repetitions, or 0 */
+  size_t num_data_sets; /* --datasets, or 0 */
+  double at_least;      /* --at-least, or 0 */
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];
   char names[MAX_OVERRIDES][64];
@@ -54,9 +56,9 @@ typedef struct Command {
   int (*run)(const Options *options);
 } Command;
 
-extern const Command command_bench, command_check, command_compare, command_diagnose, command_list,
-    command_predict, command_reference_field, command_reference_solve, command_report, command_reproduce,
-    command_run, command_summary;
+extern const Command command_bench, command_calibrate, command_check, command_compare, command_diagnose,
+    command_list, command_predict, command_reference_field, command_reference_solve, command_report,
+    command_reproduce, command_run, command_summary;
 
 /* The commands in the order of the help, NULL after the last. */
 const Command *command_at(size_t index);
@@ -100,6 +102,8 @@ typedef struct ProgressLine {
   bool terminal;
   double next_plain; /* seconds: where there is no terminal, a line every ten seconds */
 } ProgressLine;
+/* Seconds in words: "12 s", "3 min", "?" for NaN. */
+void print_time(char text[32], double seconds);
 void show_progress(void *user, const RpinnProgress *progress);
 
 #endif

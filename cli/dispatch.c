@@ -4,18 +4,12 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {&command_run,
-                                          &command_check,
-                                          &command_list,
-                                          &command_summary,
-                                          &command_compare,
-                                          &command_predict,
-                                          &command_diagnose,
-                                          &command_report,
-                                          &command_reproduce,
-                                          &command_reference_field,
-                                          &command_reference_solve,
-                                          &command_bench};
+static const Command *const commands[] = {
+    &command_run,       &command_check,           &command_list,
+    &command_summary,   &command_compare,         &command_predict,
+    &command_diagnose,  &command_report,          &command_calibrate,
+    &command_reproduce, &command_reference_field, &command_reference_solve,
+    &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 const Command *command_at(size_t index) {

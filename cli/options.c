@@ -53,6 +53,18 @@ static const Flag flags[] = {
     {"--members", "N", OPTIONS_REPRODUCE, offsetof(Options, members),
      "another number of members, of particles, or of draws per chain, for every run"},
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
+    {"--redraw", "WHAT", OPTIONS_CALIBRATE, offsetof(Options, redraw),
+     "what is new in a data set: noise (default), points: also those that are drawn, truth: also a drawn "
+     "truth"},
+    {"--methods", "A,B", OPTIONS_CALIBRATE, offsetof(Options, methods),
+     "which methods to compare on the same data (default: the problem's)"},
+    {"--members", "N", OPTIONS_CALIBRATE, offsetof(Options, members),
+     "members or particles of each run (default 79, at least 39)"},
+    {"--out", "DIR", OPTIONS_CALIBRATE, offsetof(Options, out),
+     "scores and tables (default results/<problem>-calibration)"},
+    {"--keep-runs", NULL, OPTIONS_CALIBRATE, offsetof(Options, keep_runs),
+     "leave the run directories in DIR/runs"},
+    {"--quiet", NULL, OPTIONS_CALIBRATE, offsetof(Options, quiet), "no progress"},
     {"--all", NULL, OPTIONS_DIAGNOSE, offsetof(Options, all),
      "a row for every scalar, not for the worst 20 alone"},
     {"--strict", NULL, OPTIONS_DIAGNOSE, offsetof(Options, strict),
@@ -119,6 +131,7 @@ typedef struct OtherOption {
 static const OtherOption override_option = {OPTIONS_PROBLEM, "--set", "NAME=VALUE",
                                             "another value for a constant or setting (repeatable)"};
 static const OtherOption other_options[] = {
+    {OPTIONS_CALIBRATE, "--datasets", "N", "how many data sets (default 40)"},
     {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
     {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
     {OPTIONS_SOLVE, "--well", "X,Y,RATE", "a well; a positive rate takes water out of its cell (repeatable)"},
@@ -219,6 +232,20 @@ static int take_set(Options *options, const char *text) {
   return add_override(options, text, (size_t)(equals - text), equals + 1, "--set", false);
 }
 
+/* --datasets N */
+static int take_data_sets(Arguments *arguments, const char *flag, const char *inline_value,
+                          Options *options) {
+  const char *value;
+  int code = take_value(arguments, flag, inline_value, &value);
+  if (code >= 0) return code;
+  char *end;
+  unsigned long number = strtoul(value, &end, 10);
+  if (*value < '0' || *value > '9' || *end || !number || number > 9999)
+    return report_usage("--datasets is given '%s'; expected a whole number from 1 to 9999", value);
+  options->num_data_sets = number;
+  return -1;
+}
+
 /* --repetitions N and --at-least SHARE */
 static int take_bench_number(Arguments *arguments, const char *flag, const char *inline_value,
                              Options *options) {
@@ -258,6 +285,8 @@ static int take_option(const Command *command, Arguments *arguments, const char 
     *(bool *)((char *)options + known->offset) = true;
     return -1;
   }
+  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--datasets"))
+    return take_data_sets(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_SOLVE && !strcmp(flag, "--well"))

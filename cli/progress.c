@@ -43,7 +43,7 @@ bool stop_is_requested(void *user) {
   return stop_requested != 0;
 }
 
-static void print_time(char text[32], double seconds) {
+void print_time(char text[32], double seconds) {
   if (isnan(seconds))
     snprintf(text, 32, "?");
   else if (seconds < 100)

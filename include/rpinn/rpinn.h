@@ -3,6 +3,7 @@
 #define RPINN_RPINN_H
 
 #include "rpinn/bench.h"
+#include "rpinn/calibrate.h"
 #include "rpinn/check.h"
 #include "rpinn/choices.h"
 #include "rpinn/convergence.h"

@@ -56,6 +56,12 @@ extern "C" {
   X(SEED, "seed", INTEGER, FIXED, "0", 0, 9007199254740992, "", "names every random stream of the run")      \
   X(DATA_SEED, "data_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                                 \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
+  X(NOISE_SEED, "noise_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                               \
+    "seed of synthetic noise alone; auto: the same as data_seed")                                            \
+  X(POINTS_SEED, "points_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                             \
+    "seed of drawn points alone; auto: the same as data_seed")                                               \
+  X(TRUTH_SEED, "truth_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                               \
+    "seed of a drawn truth; auto: as the truth says, or the same as data_seed")                              \
   X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
   X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "evidence|loo",                       \

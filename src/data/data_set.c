@@ -16,7 +16,7 @@ typedef struct Builder {
   RpinnCsvTable *all; /* the file of all terms, or NULL */
   bool data_required;
   bool anywhere; /* points may lie outside the domain */
-  uint64_t seed;
+  uint64_t points_seed, noise_seed;
 } Builder;
 
 /* ---- tables of points and values ---- */
@@ -139,7 +139,7 @@ static RpinnStatus choose_cells(Builder *builder, const RpinnPointSpec *spec, Rp
 
 static RpinnStatus make_points(Builder *builder, const RpinnPointSpec *spec, uint32_t part,
                                RpinnPointSet *points) {
-  RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_POINTS, 0, part);
+  RpinnStream stream = rpinn_stream(builder->points_seed, RPINN_PURPOSE_POINTS, 0, part);
   switch (spec->sampling) {
   case RPINN_POINTS_CELLS: return choose_cells(builder, spec, &stream, points);
   case RPINN_POINTS_CSV: return points_of_file(builder, spec, points);
@@ -324,7 +324,7 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index)
                                              : take_from_expression(builder, index));
   if (data->missing || !term->perturb || !term->has_noise) return RPINN_OK;
-  RpinnStream stream = rpinn_stream(builder->seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
+  RpinnStream stream = rpinn_stream(builder->noise_seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
   for (size_t p = 0; p < data->points.count; p++)
     data->values[p] += term->noise * rpinn_stream_normal(&stream);
   return RPINN_OK;
@@ -376,7 +376,7 @@ static RpinnStatus make_predictions(Builder *builder) {
 static RpinnStatus build(Builder *builder) {
   RpinnProblem *problem = builder->problem;
   RpinnDataSet *data = builder->data;
-  RPINN_TRY(rpinn_truth_create(builder->context, data->arena, problem, builder->seed, &data->truth));
+  RPINN_TRY(rpinn_truth_create(builder->context, data->arena, problem, &data->truth));
   data->terms = RPINN_ARENA_NEW(data->arena, RpinnTermData, problem->num_terms);
   uint8_t *done = RPINN_ARENA_NEW(data->arena, uint8_t, problem->num_terms);
   if (!data->terms || !done) return rpinn_fail_memory(builder->context);
@@ -399,9 +399,8 @@ RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, 
   }
   **data = (RpinnDataSet){.arena = arena, .problem = problem};
   Builder builder = {.context = context, .problem = problem, .data = *data, .data_required = data_required};
-  RpinnSetting seed = problem->settings.values[RPINN_SETTING_DATA_SEED].is_auto ? RPINN_SETTING_SEED
-                                                                                : RPINN_SETTING_DATA_SEED;
-  builder.seed = (uint64_t)problem->settings.values[seed].number;
+  builder.points_seed = rpinn_settings_seed(&problem->settings, RPINN_SETTING_POINTS_SEED);
+  builder.noise_seed = rpinn_settings_seed(&problem->settings, RPINN_SETTING_NOISE_SEED);
   RpinnStatus status = build(&builder);
   if (status != RPINN_OK) {
     rpinn_data_set_destroy(*data);

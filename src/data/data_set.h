@@ -24,7 +24,7 @@ typedef struct RpinnDataSet {
   double **predicted_truth; /* [problem->num_predicted][predict.count], NULL where it is not known */
 } RpinnDataSet;
 
-/* Points and noise follow from the problem's data_seed. With data_required a term without data is an error;
+/* Points and noise follow from the problem's seeds. With data_required a term without data is an error;
  * otherwise its values are zeros and it is marked as missing. Keeps using the problem. */
 RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, bool data_required,
                                   RpinnDataSet **data);

@@ -224,14 +224,16 @@ static RpinnStatus check_scalar(RpinnContext *context, const RpinnProblem *probl
   return RPINN_OK;
 }
 
-static RpinnStatus make_columns(RpinnContext *context, RpinnArena *arena, uint64_t seed, RpinnTruth *truth) {
+static RpinnStatus make_columns(RpinnContext *context, RpinnArena *arena, RpinnTruth *truth) {
   const RpinnTruthSpec *spec = &truth->problem->truth;
-  if (spec->field.has_seed) seed = spec->field.seed;
+  const RpinnSettingsValues *settings = &truth->problem->settings;
+  bool is_own = spec->field.has_seed && settings->values[RPINN_SETTING_TRUTH_SEED].is_auto;
+  uint64_t seed = is_own ? spec->field.seed : rpinn_settings_seed(settings, RPINN_SETTING_TRUTH_SEED);
   if (spec->field.present) RPINN_TRY(draw_field(context, truth, seed));
   return spec->flow.present ? solve_flow(context, arena, truth) : RPINN_OK;
 }
 
-RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem, uint64_t seed,
+RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
                                RpinnTruth *truth) {
   const RpinnTruthSpec *spec = &problem->truth;
   *truth = (RpinnTruth){.problem = problem};
@@ -241,7 +243,7 @@ RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnPr
     truth->num_columns = 0;
     return RPINN_OK;
   }
-  RPINN_TRY(make_columns(context, arena, seed, truth));
+  RPINN_TRY(make_columns(context, arena, truth));
   truth->entries = RPINN_ARENA_NEW(arena, RpinnExpression, spec->num_entries);
   if (!truth->entries) return rpinn_fail_memory(context);
   for (size_t i = 0; i < spec->num_entries; i++) {
@@ -319,6 +321,12 @@ bool rpinn_truth_derive(const RpinnTruth *truth, RpinnExpression expression, Rpi
   if (!job.known) return false;
   *result = rpinn_expression_substitute(truth->problem->pool, expression, substitute_leaf, &job);
   return job.known && truth->problem->pool->status == RPINN_OK;
+}
+
+bool rpinn_truth_of_unknown(const RpinnTruth *truth, size_t unknown, double *value) {
+  RpinnExpression expression;
+  return find_entry(truth, truth->problem->unknowns[unknown].name, &expression) &&
+         rpinn_expression_is_number(truth->problem->pool, expression, value);
 }
 
 bool rpinn_truth_find(const RpinnTruth *truth, const char *name, RpinnExpression expression,

@@ -19,9 +19,9 @@ typedef struct RpinnTruth {
   RpinnExpression *entries; /* of problem->truth.entries; columns are CHANNEL leaves */
 } RpinnTruth;
 
-/* What the truth draws comes from the seed. It says nothing about data that come from a file: for a problem that
+/* What the truth draws comes from the problem's seeds. It says nothing about data that come from a file: for a problem that
  * reads all its data from one, a truth with a drawn field keeps its cells and has no entries and no columns. */
-RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem, uint64_t seed,
+RpinnStatus rpinn_truth_create(RpinnContext *context, RpinnArena *arena, RpinnProblem *problem,
                                RpinnTruth *truth);
 /* The column of that name; -1 when there is none. */
 int rpinn_truth_column(const RpinnTruth *truth, const char *name);
@@ -36,6 +36,9 @@ bool rpinn_truth_find(const RpinnTruth *truth, const char *name, RpinnExpression
                       RpinnExpression *result);
 /* … by way of the fields alone, whatever the entry of that name says: for comparing the two. */
 bool rpinn_truth_derive(const RpinnTruth *truth, RpinnExpression expression, RpinnExpression *result);
+
+/* The truth of an unknown, which is one number; false when it is not known. */
+bool rpinn_truth_of_unknown(const RpinnTruth *truth, size_t unknown, double *value);
 
 /* Values at points. An expression of columns is known at the cells only. */
 RpinnStatus rpinn_truth_evaluate(RpinnContext *context, const RpinnTruth *truth, RpinnExpression expression,

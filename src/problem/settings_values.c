@@ -168,6 +168,12 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
   return RPINN_OK;
 }
 
+uint64_t rpinn_settings_seed(const RpinnSettingsValues *settings, RpinnSetting setting) {
+  if (settings->values[setting].is_auto) setting = RPINN_SETTING_DATA_SEED;
+  if (settings->values[setting].is_auto) setting = RPINN_SETTING_SEED;
+  return (uint64_t)settings->values[setting].number;
+}
+
 void rpinn_settings_reset(RpinnSettingsValues *settings) {
   RpinnContext unused = {0}; /* the defaults are valid: a test sets each of them */
   for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)

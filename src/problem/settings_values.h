@@ -2,6 +2,8 @@
 #ifndef RPINN_PROBLEM_SETTINGS_VALUES_H
 #define RPINN_PROBLEM_SETTINGS_VALUES_H
 
+#include <stdint.h>
+
 #include "context.h"
 #include "rpinn/settings.h"
 
@@ -20,6 +22,8 @@ bool rpinn_setting_has_choice(RpinnSetting setting, const char *text);
 /* CHOICE and TEXT: the enumerator of rpinn/choices.h, which is the place among the choices; -1 for auto. The last choice
  * of a TEXT stands for all other texts. */
 int rpinn_settings_choice(const RpinnSettingsValues *settings, RpinnSetting setting);
+/* A seed: where the setting is auto, the more general one that it stands for (data_seed, then seed). */
+uint64_t rpinn_settings_seed(const RpinnSettingsValues *settings, RpinnSetting setting);
 void rpinn_settings_reset(RpinnSettingsValues *settings);
 /* Parse and check one value; place is where it was written. */
 RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,

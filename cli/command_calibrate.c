@@ -1,0 +1,72 @@
+/* rpinn calibrate PROBLEM */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+static void show_scored(void *user, const RpinnCalibrateProgress *calibration) {
+  const ProgressLine *line = user;
+  char left[32];
+  print_time(left, calibration->seconds_left);
+  fprintf(stderr, "%s%zu of %zu runs, %s left; 95 %% intervals hold, %s\n", line->terminal ? "\r\033[K" : "",
+          calibration->done, calibration->total, left, calibration->line);
+}
+
+static int print_results(const RpinnCalibration *calibration, const Options *options, const char *folder) {
+  if (rpinn_calibration_interrupted(calibration))
+    fprintf(stderr, "rpinn: interrupted; the scores so far are in %s, and the same command goes on\n",
+            folder);
+  if (rpinn_calibration_text(calibration)) {
+    if (options->json)
+      printf("%s", rpinn_calibration_json(calibration));
+    else
+      printf("%s%s/calibration.md\n", rpinn_calibration_text(calibration), folder);
+  }
+  return rpinn_calibration_interrupted(calibration) ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int run_calibrate(const Options *options) {
+  RpinnContext *context = make_context();
+  RpinnCalibration *calibration = NULL;
+  RpinnProblem *problem = NULL;
+  char folder[512];
+  if (!context) return EXIT_MACHINE;
+  catch_signals();
+  RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
+  if (status != RPINN_OK) return report_failure(context, status);
+  snprintf(folder, sizeof folder, "results/%.400s-calibration", rpinn_problem_name(problem));
+  rpinn_problem_destroy(problem);
+  ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
+  RpinnCalibrateOptions calibrate = {.problem = options->problem,
+                                     .loading = &options->loading,
+                                     .num_data_sets = options->num_data_sets,
+                                     .redraw = options->redraw,
+                                     .methods = options->methods,
+                                     .members = options->members,
+                                     .folder = options->out ? options->out : folder,
+                                     .keep_runs = options->keep_runs,
+                                     .interrupted = stop_is_requested,
+                                     .progress = options->quiet || !line.terminal ? NULL : show_progress,
+                                     .scored = options->quiet ? NULL : show_scored,
+                                     .user = &line};
+  status = rpinn_calibrate(context, &calibrate, &calibration);
+  if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
+  int code = status == RPINN_OK ? print_results(calibration, options, calibrate.folder)
+                                : report_failure(context, status);
+  rpinn_calibration_destroy(calibration);
+  rpinn_context_destroy(context);
+  return code;
+}
+
+const Command command_calibrate = {
+    .name = "calibrate",
+    .arguments = "PROBLEM",
+    .summary = "Find out whether intervals hold: many data sets from the truth, a run for each",
+    .details = "Every data set has fresh noise on the same points (--redraw noise) or more; everything that "
+               "the data decide\n"
+               "is decided anew. Writes calibration.md, .csv and .json; what is scored in --out is not made "
+               "again.\n",
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CALIBRATE,
+    .run = run_calibrate};

@@ -1,0 +1,94 @@
+/* scores/METHOD-0001.json: what a run of a calibration came to. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrate_state.h"
+#include "json_reader.h"
+#include "json_writer.h"
+#include "part_file.h"
+#include "run_folder.h"
+#include "whole_file.h"
+
+static void score_path(const RpinnCalibration *calibration, size_t method, size_t data_set,
+                       char path[RPINN_PATH_SIZE]) {
+  snprintf(path, RPINN_PATH_SIZE, "%s/scores/%s-%04zu.json", calibration->options->folder,
+           calibration->methods[method].name, data_set + 1);
+}
+
+/* A score as a list of its numbers: it holds nothing but doubles. */
+enum { NUM_NUMBERS = sizeof(RpinnCalibrationScore) / sizeof(double) };
+
+/* ---- reading ---- */
+
+static RpinnStatus read_score(RpinnContext *context, const RpinnJsonValue *list,
+                              RpinnCalibrationScore *score) {
+  double *numbers = (double *)score;
+  const RpinnJsonValue *item = list->first;
+  if (list->count != NUM_NUMBERS)
+    return rpinn_fail_at(context, list->place, "a score of %zu numbers; expected %d", list->count,
+                         NUM_NUMBERS);
+  for (size_t k = 0; k < NUM_NUMBERS; k++, item = item->next)
+    if (!rpinn_json_as_number(item, &numbers[k]))
+      return rpinn_fail_at(context, item->place, "found something else in a score; expected a number");
+  return RPINN_OK;
+}
+
+static RpinnStatus read_row(RpinnContext *context, const RpinnCalibration *calibration,
+                            const RpinnJsonValue *value, RpinnCalibrationRow *row) {
+  const RpinnJsonValue *scores;
+  RPINN_TRY(rpinn_json_require(context, value, "scores", RPINN_JSON_OBJECT, &scores));
+  rpinn_json_as_number(rpinn_json_find(value, "seconds"), &row->seconds);
+  rpinn_json_as_number(rpinn_json_find(value, "prior_scale"), &row->prior_scale);
+  for (size_t s = 0; s < calibration->num_subjects; s++) {
+    const RpinnJsonValue *list;
+    RPINN_TRY(rpinn_json_require(context, scores, calibration->subjects[s].name, RPINN_JSON_ARRAY, &list));
+    RPINN_TRY(read_score(context, list, &row->scores[s]));
+  }
+  row->is_made = true;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_calibration_read_row(RpinnContext *context, const RpinnCalibration *calibration,
+                                       size_t method, size_t data_set, bool *found) {
+  char path[RPINN_PATH_SIZE];
+  RpinnText text = {0};
+  const RpinnJsonValue *value;
+  score_path(calibration, method, data_set, path);
+  *found = access(path, F_OK) == 0;
+  if (!*found) return RPINN_OK;
+  RPINN_TRY(rpinn_file_read(context, path, RPINN_JSON_MAX_MEBIBYTES, &text));
+  RpinnStatus status = rpinn_json_parse(context, calibration->arena, path, text.bytes, text.length, &value);
+  if (status == RPINN_OK)
+    status = read_row(context, calibration, value, &calibration->methods[method].rows[data_set]);
+  rpinn_text_free(&text);
+  return status;
+}
+
+/* ---- writing ---- */
+
+RpinnStatus rpinn_calibration_write_row(RpinnContext *context, const RpinnCalibration *calibration,
+                                        size_t method, size_t data_set) {
+  const RpinnCalibrationRow *row = &calibration->methods[method].rows[data_set];
+  char path[RPINN_PATH_SIZE];
+  RpinnText text = {0};
+  RpinnJson json = {.text = &text};
+  rpinn_json_open(&json, NULL, '{');
+  rpinn_json_number(&json, "seconds", row->seconds);
+  rpinn_json_number(&json, "prior_scale", row->prior_scale);
+  rpinn_json_open(&json, "scores", '{');
+  for (size_t s = 0; s < calibration->num_subjects; s++) {
+    rpinn_json_open(&json, calibration->subjects[s].name, '[');
+    for (size_t k = 0; k < NUM_NUMBERS; k++)
+      rpinn_json_number(&json, NULL, ((const double *)&row->scores[s])[k]);
+    rpinn_json_close(&json, ']');
+  }
+  rpinn_json_close(&json, '}');
+  rpinn_json_close(&json, '}');
+  rpinn_text_append(&text, "\n");
+  score_path(calibration, method, data_set, path);
+  RpinnStatus status = rpinn_part_file_write(context, path, &text);
+  rpinn_text_free(&text);
+  return status;
+}
