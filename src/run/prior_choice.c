@@ -221,7 +221,7 @@ static RpinnStatus try_scale(RpinnContext *context, Search *search, double scale
 }
 
 static RpinnStatus try_grid(RpinnContext *context, Search *search) {
-  static const double iid[] = {0.12, 0.2, 0.32, 0.5, 0.8, 1.3}, fan_in[] = {0.6, 1, 1.6, 2.5, 4};
+  static const double iid[] = {0.2, 0.3, 0.5, 0.8, 1.2}, fan_in[] = {0.7, 1, 1.5, 2, 3, 4.5};
   bool has_fan_in = search->posterior->sigmas.fields[0].shape == RPINN_PRIOR_FAN_IN;
   const double *grid = has_fan_in ? fan_in : iid;
   size_t count = has_fan_in ? sizeof fan_in / sizeof *fan_in : sizeof iid / sizeof *iid, trial;
