@@ -33,7 +33,7 @@ static int run_calibrate(const Options *options) {
   RpinnProblem *problem = NULL;
   char folder[512];
   if (!context) return EXIT_MACHINE;
-  catch_signals();
+  catch_signals(context);
   RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
   if (status != RPINN_OK) return report_failure(context, status);
   snprintf(folder, sizeof folder, "results/%.400s-calibration", rpinn_problem_name(problem));

@@ -29,7 +29,7 @@ _rpinn() {
     previous=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    _rpinn_values "run check list summary compare predict diagnose report reproduce reference bench --help --version" ""
+    _rpinn_values "run check list summary compare predict diagnose report calibrate reproduce reference bench --help --version" ""
     return
   fi
   case $command in
@@ -150,12 +150,32 @@ _rpinn() {
       _rpinn_values "auto" ""
       return
       ;;
+    'run --noise-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --points-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'run --truth-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
     'run --likelihood')
       _rpinn_values "paper noise uniform" ""
       return
       ;;
     'run --prior-scale')
-      _rpinn_values "auto" ""
+      _rpinn_values "evidence loo auto" ""
+      return
+      ;;
+    'run --prior-shape')
+      _rpinn_values "iid fan_in auto" ""
+      return
+      ;;
+    'run --scale-fields')
+      _rpinn_values "no yes" ""
       return
       ;;
     'run --start')
@@ -290,12 +310,32 @@ _rpinn() {
       _rpinn_values "auto" ""
       return
       ;;
+    'check --noise-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --points-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'check --truth-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
     'check --likelihood')
       _rpinn_values "paper noise uniform" ""
       return
       ;;
     'check --prior-scale')
-      _rpinn_values "auto" ""
+      _rpinn_values "evidence loo auto" ""
+      return
+      ;;
+    'check --prior-shape')
+      _rpinn_values "iid fan_in auto" ""
+      return
+      ;;
+    'check --scale-fields')
+      _rpinn_values "no yes" ""
       return
       ;;
     'check --start')
@@ -340,6 +380,186 @@ _rpinn() {
       ;;
     'report --out')
       _rpinn_values "" "/"
+      return
+      ;;
+    'calibrate --preset')
+      _rpinn_values "paper text" ""
+      return
+      ;;
+    'calibrate --data')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'calibrate --truth')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'calibrate --redraw')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --methods')
+      _rpinn_list "rpinn ensemble nuts svgd"
+      return
+      ;;
+    'calibrate --members')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --out')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'calibrate --set')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --method')
+      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      return
+      ;;
+    'calibrate --samples')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --iterations')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --optimizer')
+      _rpinn_values "adam lbfgs lm adagrad" ""
+      return
+      ;;
+    'calibrate --learning-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --decay-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --decay-steps')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --gradient-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --progress-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --progress-window')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --chains')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --warmup')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --metric')
+      _rpinn_values "unit diagonal dense" ""
+      return
+      ;;
+    'calibrate --target-acceptance')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --first-step')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --step-adaptation')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --max-depth')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --thin')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --keep-warmup')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'calibrate --repulsion')
+      _rpinn_values "divided undivided" ""
+      return
+      ;;
+    'calibrate --seed')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --data-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --noise-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --points-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --truth-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --likelihood')
+      _rpinn_values "paper noise uniform" ""
+      return
+      ;;
+    'calibrate --prior-scale')
+      _rpinn_values "evidence loo auto" ""
+      return
+      ;;
+    'calibrate --prior-shape')
+      _rpinn_values "iid fan_in auto" ""
+      return
+      ;;
+    'calibrate --scale-fields')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'calibrate --start')
+      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      return
+      ;;
+    'calibrate --backend')
+      _rpinn_values "cpu plain" ""
+      return
+      ;;
+    'calibrate --precision')
+      _rpinn_values "float double tf32 auto" ""
+      return
+      ;;
+    'calibrate --correct')
+      _rpinn_values "none mh" ""
+      return
+      ;;
+    'calibrate --time-limit')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'calibrate --retries')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --threads')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --datasets')
+      _rpinn_values "" ""
       return
       ;;
     'reproduce --scale')
@@ -454,14 +674,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --likelihood --prior-scale --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --likelihood --prior-scale --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -506,6 +726,13 @@ _rpinn() {
         _rpinn_values "--out --shape --json --help" ""
       else
         _rpinn_values "" "/"
+      fi
+      ;;
+    'calibrate')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--preset --data --truth --redraw --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --help" ""
+      else
+        _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'reproduce')

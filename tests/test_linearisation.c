@@ -167,8 +167,8 @@ static double minimise(const RpinnLeastSquares *squares, const double *offsets, 
   options.stop.progress_tolerance = 0;
   assert_int_equal(rpinn_levenberg_marquardt_create(context, squares, offsets, &options, &optimizer),
                    RPINN_OK);
-  assert_int_equal(rpinn_optimizer_start(optimizer, elsewhere), RPINN_OK);
-  assert_int_equal(rpinn_optimizer_advance(optimizer, SIZE_MAX), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_start(context, optimizer, elsewhere), RPINN_OK);
+  assert_int_equal(rpinn_optimizer_advance(context, optimizer, SIZE_MAX), RPINN_OK);
   RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
   double loss = optimum.loss;
   memcpy(theta, optimum.theta, N * sizeof *theta);

@@ -121,10 +121,17 @@ void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data) {
   }
 }
 
-void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale) {
+RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
+                                               RpinnScaleRule chosen_by, double scale) {
+  char text[RPINN_NUMBER_TEXT];
+  rpinn_number_format(scale, text);
+  RPINN_TRY(rpinn_settings_set(context, &posterior->problem->settings, RPINN_SETTING_PRIOR_SCALE, text,
+                               (RpinnPlace){.file = "prior_scale"}));
+  posterior->problem->chosen_by = chosen_by;
   posterior->sigmas.prior = scale;
   posterior->sigmas.rule = RPINN_SCALE_GIVEN;
   rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);
+  return RPINN_OK;
 }
 
 /* Network parameters by the shape and scale of their fields, without a prior where that is infinite. Unknowns: their own. */

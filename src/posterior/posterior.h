@@ -37,8 +37,10 @@ void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale
 /* Which rows of the model [model.num_rows] were measured: of terms whose data are the truth's, a file's, or perturbed. The
  * others are tolerances: exact values, and gaussian priors. */
 void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data);
-/* Another scale for the priors of all fields that have none of their own; s_p from then on. */
-void rpinn_posterior_set_prior_scale(RpinnPosterior *posterior, double scale);
+/* The scale that was chosen for the priors of all fields that have none of their own: s_p from then on, a given number in
+ * run.yaml and in the identity of a run. For the posterior and those that share it, while no thread works. */
+RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
+                                               RpinnScaleRule chosen_by, double scale);
 
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);

@@ -17,8 +17,8 @@ RpinnStatus rpinn_scale_minimise(RpinnContext *context, const RpinnLeastSquares 
   options.stop.interrupted = interrupted;
   options.stop.interrupted_user = user;
   RPINN_TRY(rpinn_levenberg_marquardt_create(context, squares, NULL, &options, &optimizer));
-  RpinnStatus status = rpinn_optimizer_start(optimizer, theta);
-  if (status == RPINN_OK) status = rpinn_optimizer_advance(optimizer, SIZE_MAX);
+  RpinnStatus status = rpinn_optimizer_start(context, optimizer, theta);
+  if (status == RPINN_OK) status = rpinn_optimizer_advance(context, optimizer, SIZE_MAX);
   if (status == RPINN_OK) {
     RpinnOptimum optimum = rpinn_optimizer_optimum(optimizer);
     memcpy(theta, optimum.best_theta, squares->num_parameters * sizeof *theta);

@@ -179,6 +179,17 @@ static void find_highest(RpinnPriorChoice *choice) {
   }
 }
 
+/* Scales that foretell the data about as well are alike to them, and not to us: rPINN widens what the data do not hold as the
+ * scale grows. Of those whose leave-one-out sum is within one nat of the highest, the smallest is taken; bench/calibration shows
+ * what that is worth. */
+static void prefer_smaller(RpinnPriorChoice *choice) {
+  const double nat = 1;
+  if (choice->rule != RPINN_SCALE_LOO) return;
+  double highest = rpinn_prior_choice_criterion(choice, choice->chosen);
+  for (size_t t = choice->chosen; t-- > 0;)
+    if (rpinn_prior_choice_criterion(choice, t) >= highest - nat) choice->chosen = t;
+}
+
 /* ---- scales ---- */
 
 static RpinnStatus insert_trial(RpinnContext *context, Search *search, double scale, size_t *where) {
@@ -312,6 +323,7 @@ static RpinnStatus search_scales(RpinnContext *context, Search *search) {
   RPINN_TRY(try_grid(context, search));
   RPINN_TRY(widen(context, search));
   RPINN_TRY(refine(context, search));
+  prefer_smaller(search->choice);
   return refuse_collapse(context, search);
 }
 

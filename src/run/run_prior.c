@@ -8,14 +8,9 @@
 
 static const char scale_key[] = "prior_scale", curve_key[] = "prior_choice";
 
-/* From now on it is a given number, in run.yaml and in the identity of the run too. */
 static RpinnStatus settle(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule, double scale) {
-  char text[RPINN_NUMBER_TEXT];
-  rpinn_number_format(scale, text);
-  RPINN_TRY(rpinn_settings_set(context, &run->problem->settings, RPINN_SETTING_PRIOR_SCALE, text,
-                               (RpinnPlace){.file = "prior_scale"}));
-  run->problem->chosen_by = rule;
-  for (size_t i = 0; i < run->num_posteriors; i++) rpinn_posterior_set_prior_scale(run->posteriors[i], scale);
+  for (size_t i = 0; i < run->num_posteriors; i++)
+    RPINN_TRY(rpinn_posterior_choose_prior_scale(context, run->posteriors[i], rule, scale));
   return RPINN_OK;
 }
 
@@ -83,7 +78,8 @@ RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run) {
 RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run) {
   if (!run->prior_choice.length) return RPINN_OK;
   RPINN_TRY(rpinn_member_store_set_text(context, run->store, curve_key, run->prior_choice.bytes));
-  RPINN_TRY(rpinn_member_store_set_text(context, run->store, scale_key,
-                                        run->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text));
+  RPINN_TRY(rpinn_member_store_set_text(
+      context, run->store, scale_key,
+      run->posteriors[0]->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text));
   return rpinn_member_store_flush(context, run->store);
 }
