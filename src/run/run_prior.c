@@ -20,7 +20,7 @@ static RpinnStatus look_up(RpinnContext *context, const RpinnRun *run, double *s
   RpinnMemberStore *store;
   *scale = 0;
   snprintf(path, sizeof path, "%s/checkpoint.db", run->folder.path);
-  if (!run->options->resume || access(path, F_OK) != 0) return RPINN_OK;
+  if (run->folder.is_new || access(path, F_OK) != 0) return RPINN_OK;
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
   RpinnStatus status = rpinn_member_store_get_text(context, store, scale_key, &text);
   rpinn_member_store_close(store);
@@ -56,11 +56,8 @@ static RpinnStatus choose(RpinnContext *context, RpinnRun *run, RpinnScaleRule r
                                      .interrupted = run->options->interrupted,
                                      .user = run->options->user};
   RpinnPriorChoice choice;
-  rpinn_run_folder_log(&run->folder, "the scale of the prior is being chosen by %s",
-                       rpinn_scale_rule_names[rule]);
   RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &choice));
   double scale = choice.trials[choice.chosen].scale;
-  rpinn_run_folder_log(&run->folder, "the scale of the prior is %.4g", scale);
   write_curve(&choice, &run->prior_choice);
   free(choice.theta);
   if (run->prior_choice.failed) return rpinn_fail_memory(context);
@@ -77,6 +74,9 @@ RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run) {
 
 RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run) {
   if (!run->prior_choice.length) return RPINN_OK;
+  rpinn_run_folder_log(&run->folder, "the scale of the prior, chosen by %s, is %.4g",
+                       rpinn_scale_rule_names[run->posteriors[0]->problem->chosen_by],
+                       run->posteriors[0]->sigmas.prior);
   RPINN_TRY(rpinn_member_store_set_text(context, run->store, curve_key, run->prior_choice.bytes));
   RPINN_TRY(rpinn_member_store_set_text(
       context, run->store, scale_key,

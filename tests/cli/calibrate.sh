@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# rpinn calibrate from the outside: tables that agree with each other, going on, chosen scales, and what it refuses.
+# Environment: RPINN_PROGRAM, RPINN_SOURCE_DIR
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+# shellcheck source=tests/cli/expect.sh
+. "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
+
+# Linear in its parameters, with the noise as stated and a prior that holds the truth: the intervals must hold.
+cat > line.yaml << 'END'
+name: line
+coordinates: {x: [0, 1]}
+fields: {u: {network: [6], trainable: output}}
+unknowns: {c: {start: 0, prior: {mean: 0, std: 1}}}
+truth: {u: 0.5 + x, c: 0.3}
+terms:
+  u: {expect: u, at: {latin_hypercube: 12}, data: truth, noise: 0.1}
+  c: {expect: c + 0*u, at: {grid: 3}, data: truth, noise: 0.2}
+predict: {grid: 11, quantities: [u]}
+settings: {likelihood: noise, optimizer: lm, start: prior, prior_scale: 1, scale_fields: no}
+END
+run 0 calibrate line.yaml --datasets 8 --members 39 --out line
+has "$err" "8 of 8 runs"
+has "$out" "# Calibration of line"
+has "$out" "8 of 8 data sets"
+for name in u c; do has "$out" "| $name |"; done
+if [[ $(ls line/scores | wc -l) != 8 || -n $(ls line/runs) ]]; then complain "scores and runs: $(ls line/*)"; fi
+if [[ $(wc -l < line/calibration.csv) != 17 ]]; then complain "rows: $(< line/calibration.csv)"; fi
+if python3 -c pass 2> /dev/null; then
+  python3 - << 'END' || complain "calibration.json, .csv and .md do not agree"
+import csv, json, math
+page = json.load(open("line/calibration.json"))
+rows = [row for row in csv.DictReader(open("line/calibration.csv")) if row["name"] == "u"]
+u = page["methods"]["rpinn"]["quantities"]["u"]
+for level in ("50", "80", "95"):
+    values = [float(row["coverage" + level]) for row in rows]
+    mean = sum(values) / 8
+    error = math.sqrt(sum((v - mean) ** 2 for v in values) / 7 / 8)
+    p = int(level) / 100
+    assert abs(u["coverage"][level]["mean"] - mean) < 1e-6, (level, u, mean)
+    assert abs(u["coverage"][level]["error"] - max(error, math.sqrt(p * (1 - p) / 8))) < 1e-6, (level, u, error)
+assert abs(u["crps"]["mean"] - sum(float(row["crps"]) for row in rows) / 8) < 1e-6
+assert abs(sum(u["pit"]) - 1) < 1e-9 and len(u["pit"]) == 20
+assert u["coverage"]["95"]["mean"] > 0.6, u
+assert len({row["crps"] for row in rows}) == 8, "every data set has noise of its own"
+cell = "%.1f ± %.1f" % (100 * u["coverage"]["95"]["mean"], 100 * u["coverage"]["95"]["error"])
+assert cell in open("line/calibration.md").read(), cell
+END
+fi
+# What is scored is not made again, and more data sets leave the first ones alone.
+cp line/scores/rpinn-0003.json kept.json
+run 0 calibrate line.yaml --datasets 9 --members 39 --out line --quiet
+if [[ -n $err || $(ls line/scores | wc -l) != 9 ]] || ! cmp -s kept.json line/scores/rpinn-0003.json; then complain "going on: $err"; fi
+# Fresh points change the data too; the noise alone leaves the points where they are.
+run 0 calibrate line.yaml --datasets 2 --members 39 --redraw points --out points --quiet --keep-runs
+run 0 calibrate line.yaml --datasets 2 --members 39 --out noise --quiet --keep-runs
+for k in points noise; do grep -E '_seed' $k/runs/rpinn-0002/run.yaml > $k.seeds; done
+has "$(< points.seeds)" "points_seed: 2"
+has "$(< noise.seeds)" "points_seed: auto"
+has "$(< noise.seeds)" "noise_seed: 2"
+# A scale that is chosen anew for each data set stands in the scores and in run.yaml.
+run 0 calibrate line.yaml --datasets 2 --members 39 --prior-scale loo --out chosen --quiet --keep-runs
+scale=$(sed -n 's/^  prior_scale: //p' chosen/runs/rpinn-0001/run.yaml)
+has "$(< chosen/scores/rpinn-0001.json)" "\"prior_scale\": $scale,"
+has "$(grep '^prior:' chosen/runs/rpinn-0001/run.yaml)" "chosen_by: loo"
+# Resuming, and running run.yaml again, do not choose again.
+run 0 run chosen/runs/rpinn-0001/run.yaml --out again --quiet
+cmp chosen/runs/rpinn-0001/posterior.nc again/posterior.nc || complain "run.yaml of a chosen scale gives other draws"
+cmp chosen/runs/rpinn-0001/run.yaml again/run.yaml || complain "run.yaml of a chosen scale gives another run.yaml"
+
+mistake "another --out" calibrate line.yaml --datasets 2 --members 79 --out line
+mistake "at least 39" calibrate line.yaml --members 20 --out few
+mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
+mistake "method map has one draw" calibrate line.yaml --methods map --out map
+mistake "found 'nutz'" calibrate line.yaml --methods rpinn,nutz --out typo
+mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
+mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0
+sed '/^truth/d; s/data: truth/data: 0/' line.yaml > untold.yaml
+mistake "has a truth" calibrate untold.yaml --out untold
+exit $failed
