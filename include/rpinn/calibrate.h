@@ -23,7 +23,7 @@ typedef struct RpinnCalibrateOptions {
   size_t num_data_sets;               /* default 40 */
   const char *redraw;  /* what is new in each: "noise" (default), "points": and those that are drawn,
                                          "truth": and a truth that is drawn */
-  const char *methods; /* such as "rpinn,nuts"; default: that of the problem */
+  const char *methods; /* names, separated by commas; default: that of the problem */
   const char *members; /* members or particles of a run, default 79; at least 39 */
   const char *folder;  /* for scores and tables; runs that are scored there are not repeated */
   bool keep_runs;      /* leave their directories in folder/runs */

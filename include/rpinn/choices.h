@@ -40,6 +40,26 @@ typedef enum RpinnRepulsion { RPINN_REPULSION_LIST(RPINN_CHOICE_ENUMERATOR) } Rp
   X(RPINN_LIKELIHOOD_UNIFORM, "uniform")
 typedef enum RpinnLikelihood { RPINN_LIKELIHOOD_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnLikelihood;
 
+/* The prior of the parameters of a network, all of mean 0: standard deviation scale for biases, and for weights scale (IID) or
+ * scale / sqrt(fan_in) (FAN_IN). */
+#define RPINN_PRIOR_SHAPE_LIST(X)                                                                            \
+  X(RPINN_PRIOR_IID, "iid")                                                                                  \
+  X(RPINN_PRIOR_FAN_IN, "fan_in")
+typedef enum RpinnPriorShape { RPINN_PRIOR_SHAPE_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnPriorShape;
+
+/* How the data choose the scale of a prior. */
+#define RPINN_SCALE_RULE_LIST(X)                                                                             \
+  X(RPINN_SCALE_EVIDENCE, "evidence")                                                                        \
+  X(RPINN_SCALE_LOO, "loo")
+typedef enum RpinnScaleRule {
+  RPINN_SCALE_RULE_LIST(RPINN_CHOICE_ENUMERATOR) RPINN_SCALE_GIVEN
+} RpinnScaleRule;
+
+#define RPINN_FIELD_MAP_LIST(X)                                                                              \
+  X(RPINN_FIELDS_AS_THEY_ARE, "no")                                                                          \
+  X(RPINN_FIELDS_MAPPED, "yes")
+typedef enum RpinnFieldMap { RPINN_FIELD_MAP_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnFieldMap;
+
 /* Any other start is the directory of an earlier run. */
 #define RPINN_START_LIST(X)                                                                                  \
   X(RPINN_START_GLOROT, "glorot")                                                                            \

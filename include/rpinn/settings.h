@@ -64,13 +64,13 @@ extern "C" {
     "seed of a drawn truth; auto: as the truth says, or the same as data_seed")                              \
   X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
-  X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, "evidence|loo",                       \
+  X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, RPINN_CHOICES(RPINN_SCALE_RULE_LIST), \
     "standard deviation of the prior on network parameters, or how to choose it from the data; inf: no "     \
     "prior; auto: as prior: says, or by the likelihood")                                                     \
-  X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, "iid|fan_in",                                   \
+  X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRIOR_SHAPE_LIST),          \
     "fan_in: weights have the prior's deviation divided by the root of their number per unit; auto: as "     \
     "prior: says, or by the likelihood")                                                                     \
-  X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "no", 0, 0, "no|yes",                                       \
+  X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "no", 0, 0, RPINN_CHOICES(RPINN_FIELD_MAP_LIST),            \
     "fields without scale_inputs and scale_output: map the domain to -1 to 1 and outputs to the mean and "   \
     "spread of what is measured of the field")                                                               \
   X(START, "start", TEXT, FIXED, "glorot", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),     \

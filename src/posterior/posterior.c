@@ -127,6 +127,7 @@ RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPoste
   rpinn_number_format(scale, text);
   RPINN_TRY(rpinn_settings_set(context, &posterior->problem->settings, RPINN_SETTING_PRIOR_SCALE, text,
                                (RpinnPlace){.file = "prior_scale"}));
+  posterior->problem->was_chosen = true;
   posterior->problem->chosen_by = chosen_by;
   posterior->sigmas.prior = scale;
   posterior->sigmas.rule = RPINN_SCALE_GIVEN;

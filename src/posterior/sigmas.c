@@ -1,6 +1,7 @@
 #include "sigmas.h"
 
 #include <math.h>
+#include <string.h>
 
 static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, bool needed, double *weight) {
   if (term->has_weight)
@@ -48,27 +49,29 @@ static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, doub
 /* ---- the prior ---- */
 
 /* The setting, where it is not auto, wins over what the file says. */
-static void resolve_scale(const RpinnProblem *problem, Likelihood likelihood, RpinnSigmas *sigmas) {
-  const char *text = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text;
-  RpinnPriorSpec prior = likelihood == NOISE ? problem->prior : (RpinnPriorSpec){0};
-  if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto) {
-    prior.has_scale = true;
-    prior.rule = RPINN_SCALE_GIVEN;
-    prior.scale = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
-    for (size_t k = RPINN_SCALE_EVIDENCE; k <= RPINN_SCALE_LOO; k++)
-      if (!strcmp(text, rpinn_scale_rule_names[k])) prior.rule = (RpinnScaleRule)k;
+static void resolve_scale(const RpinnProblem *problem, bool reads_prior, RpinnSigmas *sigmas) {
+  const RpinnSettingsValues *settings = &problem->settings;
+  RpinnPriorSpec prior = reads_prior ? problem->prior : (RpinnPriorSpec){0};
+  if (!settings->values[RPINN_SETTING_PRIOR_SCALE].is_auto) {
+    prior = (RpinnPriorSpec){.has_scale = true,
+                             .rule = RPINN_SCALE_GIVEN,
+                             .scale = settings->values[RPINN_SETTING_PRIOR_SCALE].number};
+    for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
+      if (!strcmp(settings->values[RPINN_SETTING_PRIOR_SCALE].text, rpinn_scale_rule_names[k]))
+        prior.rule = (RpinnScaleRule)k;
   }
+  sigmas->rule = RPINN_SCALE_GIVEN;
   if (!prior.has_scale) return;
   sigmas->rule = prior.rule;
   sigmas->prior = prior.rule == RPINN_SCALE_GIVEN ? prior.scale : 1;
 }
 
 static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
-                                 Likelihood likelihood, RpinnSigmas *sigmas) {
-  resolve_scale(problem, likelihood, sigmas);
+                                 bool reads_prior, RpinnSigmas *sigmas) {
+  resolve_scale(problem, reads_prior, sigmas);
   sigmas->fields = RPINN_ARENA_NEW(arena, RpinnFieldPrior, problem->num_fields);
   if (!sigmas->fields) return rpinn_fail_memory(context);
-  for (size_t f = 0; f < problem->num_fields && likelihood == NOISE; f++) {
+  for (size_t f = 0; f < problem->num_fields && reads_prior; f++) {
     const RpinnPriorSpec *own = &problem->fields[f].prior;
     RpinnFieldPrior *field = &sigmas->fields[f];
     field->shape = own->has_shape ? own->shape : problem->prior.shape;
@@ -79,7 +82,7 @@ static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const
   if (!problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].is_auto)
     for (size_t f = 0; f < problem->num_fields; f++)
       sigmas->fields[f].shape =
-          (RpinnPriorShape)(int)problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].number;
+          (RpinnPriorShape)rpinn_settings_choice(&problem->settings, RPINN_SETTING_PRIOR_SHAPE);
   return RPINN_OK;
 }
 
@@ -125,7 +128,7 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
                            "and noise levels whose squares are neither 0 nor infinite",
                            term->name);
   }
-  return resolve_prior(context, arena, problem, likelihood, sigmas);
+  return resolve_prior(context, arena, problem, likelihood == RPINN_LIKELIHOOD_NOISE, sigmas);
 }
 
 bool rpinn_sigma_exceeds_noise(const RpinnProblem *problem, const RpinnSigmas *sigmas, size_t t) {

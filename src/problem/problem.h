@@ -37,19 +37,16 @@ typedef struct RpinnNamedExpression {
   enum { RPINN_UNRESOLVED, RPINN_BEING_RESOLVED, RPINN_RESOLVED } state;
 } RpinnNamedExpression;
 
-/* The prior of the parameters of a network, all of mean 0: standard deviation scale for biases, and for weights
- * scale (IID) or scale / sqrt(fan_in) (FAN_IN). */
-typedef enum RpinnPriorShape { RPINN_PRIOR_IID, RPINN_PRIOR_FAN_IN } RpinnPriorShape;
+/* The words of shapes and rules, in the order of rpinn/choices.h. */
 extern const char *const rpinn_prior_shape_names[2];
-/* Where the scale comes from: the file, or a choice by the data, see prior_choice.h. */
-typedef enum RpinnScaleRule { RPINN_SCALE_GIVEN, RPINN_SCALE_EVIDENCE, RPINN_SCALE_LOO } RpinnScaleRule;
-extern const char *const rpinn_scale_rule_names[3]; /* the first is no name to write */
+extern const char *const rpinn_scale_rule_names[2];
 
+/* The prior on the parameters of a network. GIVEN: the scale is a number, else the data choose it, see prior_choice.h. */
 typedef struct RpinnPriorSpec {
   bool has_shape, has_scale;
   RpinnPriorShape shape;
-  RpinnScaleRule rule;
-  double scale; /* GIVEN; infinity: no prior */
+  RpinnScaleRule rule; /* where it has a scale */
+  double scale;        /* GIVEN; infinity: no prior */
 } RpinnPriorSpec;
 
 typedef struct RpinnField {
@@ -222,7 +219,8 @@ struct RpinnProblem {
   double prior_epsilon;
   RpinnPlace prior_place;
   RpinnPriorSpec prior;     /* of all fields, for the likelihood `noise` */
-  RpinnScaleRule chosen_by; /* how prior.scale was found, where it was chosen before */
+  bool was_chosen;          /* the setting prior_scale is what the data chose before … */
+  RpinnScaleRule chosen_by; /* … by this rule */
 
   bool has_predict;
   RpinnPointSpec predict_at;

@@ -62,7 +62,8 @@ static RpinnStatus read_scaling(RpinnReader *reader, const RpinnYaml *node, Rpin
   RpinnNetwork *network = &field->network;
   const RpinnYaml *inputs = rpinn_yaml_get(node, "scale_inputs"),
                   *output = rpinn_yaml_get(node, "scale_output");
-  bool by_default = !strcmp(problem->settings.values[RPINN_SETTING_SCALE_FIELDS].text, "yes");
+  bool by_default =
+      rpinn_settings_choice(&problem->settings, RPINN_SETTING_SCALE_FIELDS) == RPINN_FIELDS_MAPPED;
   bool inputs_as_they_are = inputs ? is_none(inputs) : !by_default;
   field->scales_inputs = !inputs_as_they_are;
   field->scales_output = output && !is_none(output);

@@ -4,17 +4,20 @@
 
 #include "problem_sections.h"
 
-const char *const rpinn_prior_shape_names[2] = {"iid", "fan_in"};
-const char *const rpinn_scale_rule_names[3] = {"given", "evidence", "loo"};
+#define WORD(enumerator, word) word,
+const char *const rpinn_prior_shape_names[2] = {RPINN_PRIOR_SHAPE_LIST(WORD)};
+const char *const rpinn_scale_rule_names[2] = {RPINN_SCALE_RULE_LIST(WORD)};
+#undef WORD
 
 /* ---- shape and scale ---- */
 
 static RpinnStatus read_scale(RpinnReader *reader, const RpinnYaml *node, const char *what,
                               RpinnPriorSpec *prior) {
-  if (node->kind == RPINN_YAML_SCALAR)
-    for (size_t k = RPINN_SCALE_EVIDENCE; k <= RPINN_SCALE_LOO; k++)
-      if (!strcmp(node->text, rpinn_scale_rule_names[k])) prior->rule = (RpinnScaleRule)k;
   prior->has_scale = true;
+  prior->rule = RPINN_SCALE_GIVEN;
+  if (node->kind == RPINN_YAML_SCALAR)
+    for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
+      if (!strcmp(node->text, rpinn_scale_rule_names[k])) prior->rule = (RpinnScaleRule)k;
   if (prior->rule != RPINN_SCALE_GIVEN) return RPINN_OK;
   if (node->kind == RPINN_YAML_SCALAR && !strcmp(node->text, "inf")) {
     prior->scale = (double)INFINITY;

@@ -335,7 +335,7 @@ static void write_prior(const RpinnProblem *problem, RpinnText *out) {
     rpinn_text_append(out, ", reference_term: %s", problem->terms[problem->reference_term].name);
   if (problem->prior.has_shape || problem->prior.has_scale) rpinn_text_append(out, ", ");
   write_prior_spec(&problem->prior, out);
-  if (problem->chosen_by != RPINN_SCALE_GIVEN)
+  if (problem->was_chosen)
     rpinn_text_append(out, ", chosen_by: %s", rpinn_scale_rule_names[problem->chosen_by]);
   rpinn_text_append(out, "}\n");
 }

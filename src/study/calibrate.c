@@ -26,7 +26,7 @@ static RpinnStatus add_method(RpinnContext *context, RpinnCalibration *calibrati
   const RpinnMethod *method = rpinn_method_find(text);
   if (!method)
     return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
-                         "found '%s'; expected methods such as rpinn,nuts", text);
+                         "found '%s'; expected names of methods, separated by commas", text);
   if (method->has_one_draw)
     return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
                          "method %s has one draw and no intervals; expected one with a spread", text);
