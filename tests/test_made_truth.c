@@ -97,6 +97,37 @@ static void seeds_of_the_data_decide(void **state) {
   bench_close(&other);
 }
 
+static ProblemBench load_with(const char *setting, const char *value) {
+  RpinnOverride overrides[] = {{.name = "data_seed", .value = "5", .origin = "--data-seed"},
+                               {.name = setting, .value = value, .origin = "--set"}};
+  RpinnProblemOptions options = {.num_overrides = 2, .overrides = overrides};
+  ProblemBench bench = bench_load("darcy", &options);
+  bench_build(&bench);
+  return bench;
+}
+
+/* Truth, points and noise have seeds of their own: each redraws itself, and what follows from it, alone. */
+static void seeds_of_parts(void **state) {
+  (void)state;
+  static const struct {
+    const char *setting;
+    bool moves_truth, moves_points;
+  } rows[] = {{"noise_seed", false, false}, {"points_seed", false, true}, {"truth_seed", true, false}};
+  for (size_t k = 0; k < 3; k++) {
+    ProblemBench first = load_with(rows[k].setting, "5"), other = load_with(rows[k].setting, "6");
+    const RpinnTermData *one = bench_data(&first, "y"), *two = bench_data(&other, "y");
+    size_t bytes = first.posterior->data->predict.count * sizeof(double);
+    assert_int_equal(memcmp(first.posterior->data->predicted_truth[0],
+                            other.posterior->data->predicted_truth[0], bytes) != 0,
+                     rows[k].moves_truth);
+    assert_int_equal(memcmp(one->points.x, two->points.x, 2 * one->points.count * sizeof(double)) != 0,
+                     rows[k].moves_points);
+    assert_true(memcmp(one->values, two->values, one->points.count * sizeof(double)) != 0);
+    bench_close(&first);
+    bench_close(&other);
+  }
+}
+
 /* One problem with data sets of two seeds, one after the other: what was kept for one is not given to the other. */
 static void another_seed_draws_again(void **state) {
   (void)state;
@@ -286,6 +317,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(darcy_is_drawn_and_solved),
                                      cmocka_unit_test(measurements_are_truth_plus_noise),
                                      cmocka_unit_test(seeds_of_the_data_decide),
+                                     cmocka_unit_test(seeds_of_parts),
                                      cmocka_unit_test(another_seed_draws_again),
                                      cmocka_unit_test(a_drawn_truth_says_nothing_about_measurements),
                                      cmocka_unit_test(all_keys_at_work),

@@ -43,6 +43,11 @@ static const struct {
     {"seed", CHAINS "data_seed=3", "3", "4", true, NULL, NULL, NULL},
     {"seed", PARTICLES "data_seed=3", "3", "4", true, NULL, NULL, NULL},
     {"data_seed", MEMBERS, "3", "4", true, NULL, NULL, NULL},
+    {"noise_seed", MEMBERS, "3", "4", true, NULL, NULL, NULL},
+    {"points_seed", NULL, NULL, NULL, false, NULL, NULL, NULL}, /* test_made_truth.c */
+    {"truth_seed", NULL, NULL, NULL, false, NULL, NULL, NULL},  /* test_made_truth.c */
+    {"prior_shape", MEMBERS "likelihood=noise", "iid", "fan_in", true, NULL, NULL, NULL},
+    {"scale_fields", MEMBERS, "no", "yes", true, NULL, NULL, NULL},
     {"likelihood", MEMBERS, "noise", "uniform", true, "sigmas/terms/law", "0.2", "0.1"},
     {"prior_scale", MEMBERS, "1.5", "inf", true, "sigmas/prior", "1.5", "inf"},
     {"start", MEMBERS, "glorot", "normal", true, "members/start", "glorot", "normal"},

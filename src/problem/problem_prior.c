@@ -69,9 +69,9 @@ static RpinnStatus read_reference(RpinnReader *reader, const RpinnYaml *referenc
 static RpinnStatus read_chosen_by(RpinnReader *reader, const RpinnYaml *node) {
   RpinnProblem *problem = reader->problem;
   size_t position;
-  RPINN_TRY(
-      rpinn_reader_choice(reader, node, "rule", rpinn_scale_rule_names + RPINN_SCALE_EVIDENCE, 2, &position));
-  problem->chosen_by = (RpinnScaleRule)(RPINN_SCALE_EVIDENCE + position);
+  RPINN_TRY(rpinn_reader_choice(reader, node, "rule", rpinn_scale_rule_names, 2, &position));
+  problem->was_chosen = true;
+  problem->chosen_by = (RpinnScaleRule)position;
   double scale = problem->settings.values[RPINN_SETTING_PRIOR_SCALE].number;
   if (scale > 0) return RPINN_OK;
   return rpinn_fail_at(
