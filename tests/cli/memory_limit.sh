@@ -52,7 +52,7 @@ for limit in 110000 120000 130000 140000 150000 175000 200000 225000 250000 3000
 done
 if ((refused < 3)); then complain "$refused runs were refused for want of memory: the limits try nothing"; fi
 finished=0
-limited 350000 poisson-linear --samples 3 --iterations 100 --threads 1
+limited 500000 poisson-linear --samples 3 --iterations 100 --threads 1
 limited 1000000 poisson-linear --samples 3 --iterations 100 --threads 2
 limited 2000000 darcy --samples 2 --iterations 2 --threads 2
 if ((finished != 3)); then complain "$finished of 3 runs with enough memory finished: $(< stderr)"; fi
