@@ -164,9 +164,9 @@ static void lines_are_ten_seconds_apart(void **state) {
 
 /* ---- signals ---- */
 
-/* A process that catches signals and gets these, up to three of them. Its end: the number of the signal that killed it,
+/* A process that catches signals, goes on without readers if asked to, and gets these signals, up to three of them. Its end: the number of the signal that killed it,
  * or minus the exit code, which counts how often it saw the wish to stop. */
-static int end_of(int first, int second, int third) {
+static int end_of(bool without_readers, int first, int second, int third) {
   const int signals[] = {first, second, third};
   pid_t process = fork();
   assert_true(process >= 0);
@@ -174,6 +174,7 @@ static int end_of(int first, int second, int third) {
     RpinnContext *context = rpinn_context_create();
     int wishes = 0;
     catch_signals(context);
+    if (without_readers) go_on_without_readers();
     if (stop_is_requested(NULL)) _exit(99);
     for (size_t k = 0; k < 3 && signals[k]; k++) {
       raise(signals[k]);
@@ -189,21 +190,31 @@ static int end_of(int first, int second, int third) {
 static void a_second_signal_ends_at_once(void **state) {
   (void)state;
   static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+  void (*before)(int) = signal(SIGHUP, SIG_DFL); /* whatever this test was started by */
   for (size_t k = 0; k < 3; k++) {
-    assert_int_equal(end_of(stops[k], 0, 0), -1);
-    assert_int_equal(end_of(stops[k], SIGINT, 0), SIGINT);
-    assert_int_equal(end_of(stops[k], SIGTERM, 0), SIGTERM);
-    assert_int_equal(end_of(stops[k], SIGPIPE, 0), -2); /* a reader that has gone is no reason to end */
+    assert_int_equal(end_of(false, stops[k], 0, 0), -1);
+    assert_int_equal(end_of(false, stops[k], SIGINT, 0), SIGINT);
+    assert_int_equal(end_of(false, stops[k], SIGTERM, 0), SIGTERM);
   }
-  assert_int_equal(end_of(SIGPIPE, SIGPIPE, 0), 0);
-  assert_int_equal(end_of(SIGHUP, SIGHUP, SIGHUP), -3); /* a closed terminal sends several */
+  assert_int_equal(end_of(false, SIGHUP, SIGHUP, SIGHUP), -3); /* a closed terminal sends several */
+  signal(SIGHUP, before);
+}
+
+/* A reader that has gone is a reason to end only for commands that do nothing but print. */
+static void readers_may_go(void **state) {
+  (void)state;
+  void (*before)(int) = signal(SIGPIPE, SIG_DFL);
+  assert_int_equal(end_of(true, SIGPIPE, SIGPIPE, 0), 0);
+  assert_int_equal(end_of(true, SIGINT, SIGPIPE, 0), -2);
+  assert_int_equal(end_of(false, SIGPIPE, 0, 0), SIGPIPE);
+  signal(SIGPIPE, before);
 }
 
 static void nohup_is_respected(void **state) {
   (void)state;
   void (*before)(int) = signal(SIGHUP, SIG_IGN);
-  assert_int_equal(end_of(SIGHUP, 0, 0), 0);
-  assert_int_equal(end_of(SIGHUP, SIGINT, 0), -1);
+  assert_int_equal(end_of(false, SIGHUP, 0, 0), 0);
+  assert_int_equal(end_of(false, SIGHUP, SIGINT, 0), -1);
   signal(SIGHUP, before);
 }
 
@@ -258,6 +269,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lines_of_progress),
                                      cmocka_unit_test(lines_are_ten_seconds_apart),
                                      cmocka_unit_test(a_second_signal_ends_at_once),
+                                     cmocka_unit_test(readers_may_go),
                                      cmocka_unit_test(nohup_is_respected),
                                      cmocka_unit_test(warnings_of_the_library_are_shown),
                                      cmocka_unit_test(failures_are_one_line)};
