@@ -173,7 +173,6 @@ static int end_of(bool without_readers, int first, int second, int third) {
   if (process == 0) {
     RpinnContext *context = rpinn_context_create();
     int wishes = 0;
-    go_on_without_readers();
     catch_signals(context);
     if (without_readers) go_on_without_readers();
     if (stop_is_requested(NULL)) _exit(99);
