@@ -1,14 +1,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "double_target.h"
 #include "draw_blocks.h"
 #include "importance.h"
 #include "independence_metropolis.h"
 
 /* What a thread weighs with. */
 typedef struct Scales {
-  RpinnBackend *backend; /* in double whatever the run is in: weights are differences of large numbers */
-  RpinnLeastSquares squares;
+  RpinnDoubleTarget target; /* weights are differences of large numbers */
   RpinnImportance *importance;
 } Scales;
 
@@ -20,38 +20,9 @@ typedef struct Weighing {
   size_t count;
 } Weighing;
 
-static RpinnStatus times_direction(void *data, const double *theta, const double *direction,
-                                   double *product) {
-  RpinnBackend *backend = data;
-  return backend->operations->jacobian_times(backend, theta, direction, product);
-}
-
-static RpinnStatus gram_matrix(void *data, const double *theta, const double *scale, double *rows,
-                               double *gram) {
-  RpinnBackend *backend = data;
-  return backend->operations->gram(backend, theta, scale, rows, gram);
-}
-
-static RpinnStatus rows_only(void *data, const double *theta, double *rows) {
-  RpinnBackend *backend = data;
-  return backend->operations->residuals(backend, theta, rows, NULL);
-}
-
-static RpinnStatus rows_and_jacobian(void *data, const double *theta, double *rows, double *jacobian) {
-  RpinnBackend *backend = data;
-  return backend->operations->residuals(backend, theta, rows, jacobian);
-}
-
-static RpinnStatus make_scales(RpinnContext *context, RpinnPosterior *posterior, Scales *scales) {
+static RpinnStatus make_scales(RpinnContext *context, const RpinnPosterior *posterior, Scales *scales) {
   const RpinnEnergyModel *model = &posterior->model;
-  RPINN_TRY(rpinn_cpu_backend.create(context, model, RPINN_PRECISION_DOUBLE, &scales->backend));
-  scales->squares = rpinn_posterior_least_squares(posterior);
-  scales->squares.data = scales->backend;
-  scales->squares.residuals = rows_only;
-  scales->squares.jacobian = rows_and_jacobian;
-  scales->squares.jacobian_times = times_direction;
-  scales->squares.transposed_times = NULL;
-  scales->squares.gram = gram_matrix;
+  RPINN_TRY(rpinn_double_target_open(context, posterior, &scales->target));
   scales->importance =
       rpinn_importance_create(model->num_rows, model->num_parameters, model->prior_root, model->prior_mean);
   return scales->importance ? RPINN_OK : rpinn_fail_memory(context);
@@ -59,7 +30,7 @@ static RpinnStatus make_scales(RpinnContext *context, RpinnPosterior *posterior,
 
 static void free_scales(Scales *scales, size_t count) {
   for (size_t i = 0; scales && i < count; i++) {
-    if (scales[i].backend) scales[i].backend->operations->destroy(scales[i].backend);
+    rpinn_double_target_close(&scales[i].target);
     rpinn_importance_destroy(scales[i].importance);
   }
   free(scales);
@@ -79,8 +50,8 @@ static RpinnStatus weigh_member(void *worker, RpinnContext *context, const Rpinn
                                 double *log_weight) {
   const Scales *scales = worker;
   (void)context;
-  return rpinn_importance_log_weight_of_target(scales->importance, &scales->squares, draw->stored->parameters,
-                                               log_weight);
+  return rpinn_importance_log_weight_of_target(scales->importance, &scales->target.squares,
+                                               draw->stored->parameters, log_weight);
 }
 
 static RpinnStatus take_weight(void *user, const RpinnVisitedDraw *draw, const double *log_weight) {
