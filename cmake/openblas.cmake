@@ -8,6 +8,6 @@ check_c_source_runs("#include <cblas.h>
 int main(void) { return openblas_get_parallel() == OPENBLAS_THREAD ? 0 : 1; }" RPINN_OPENBLAS_IS_PTHREAD_BUILD)
 unset(CMAKE_REQUIRED_LIBRARIES)
 if(NOT RPINN_OPENBLAS_IS_PTHREAD_BUILD)
-  message(NOTICE "rpinn: this OpenBLAS is not the pthread build (Debian: libopenblas-pthread-dev). With the serial build "
-                 "runs have one thread; with the OpenMP build set OMP_NUM_THREADS=1.")
+  message(NOTICE "rpinn: this OpenBLAS is not the pthread build (Debian: libopenblas-pthread-dev). With the "
+                 "serial build runs have one thread; with the OpenMP build set OMP_NUM_THREADS=1.")
 endif()
