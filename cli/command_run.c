@@ -72,11 +72,11 @@ const Command command_run = {
     .details =
         "PROBLEM is a shipped name (see rpinn list), a path to a YAML file, or the run.yaml of an earlier "
         "run.\n"
-        "Methods: rpinn (minimisers of the randomised loss), ensemble (the same without noise), map (one\n"
-        "minimiser; with --prior-scale inf: maximum likelihood). Ctrl-C, SIGTERM and SIGHUP save at any "
-        "stage;\n"
-        "--resume goes on and gives the same bytes as a run that was never stopped. A run that --time-limit "
-        "ends\n"
-        "shows what it has; with nothing to show yet it ends as after Ctrl-C, with exit code 130.\n",
+        "--method chooses among the methods that rpinn list shows; map with --prior-scale inf is maximum\n"
+        "likelihood. Ctrl-C, SIGTERM and SIGHUP save at any stage; --resume goes on and gives the same "
+        "bytes as\n"
+        "a run that was never stopped. A run that --time-limit ends shows what it has; with nothing to show "
+        "yet\n"
+        "it ends as after Ctrl-C, with exit code 130.\n",
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
     .run = run_run};
