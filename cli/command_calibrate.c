@@ -27,17 +27,8 @@ static int print_results(const RpinnCalibration *calibration, const Options *opt
   return rpinn_calibration_interrupted(calibration) ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
-static int run_calibrate(const Options *options) {
-  RpinnContext *context = make_context();
+static int calibrate_into(RpinnContext *context, const Options *options, const char *folder) {
   RpinnCalibration *calibration = NULL;
-  RpinnProblem *problem = NULL;
-  char folder[512];
-  if (!context) return EXIT_MACHINE;
-  catch_signals(context);
-  RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
-  if (status != RPINN_OK) return report_failure(context, status);
-  snprintf(folder, sizeof folder, "results/%.400s-calibration", rpinn_problem_name(problem));
-  rpinn_problem_destroy(problem);
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnCalibrateOptions calibrate = {.problem = options->problem,
                                      .loading = &options->loading,
@@ -45,17 +36,33 @@ static int run_calibrate(const Options *options) {
                                      .redraw = options->redraw,
                                      .methods = options->methods,
                                      .members = options->members,
-                                     .folder = options->out ? options->out : folder,
+                                     .folder = folder,
                                      .keep_runs = options->keep_runs,
                                      .interrupted = stop_is_requested,
                                      .progress = options->quiet || !line.terminal ? NULL : show_progress,
                                      .scored = options->quiet ? NULL : show_scored,
                                      .user = &line};
-  status = rpinn_calibrate(context, &calibrate, &calibration);
+  RpinnStatus status = rpinn_calibrate(context, &calibrate, &calibration);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code = status == RPINN_OK ? print_results(calibration, options, calibrate.folder)
-                                : report_failure(context, status);
+  int code =
+      status == RPINN_OK ? print_results(calibration, options, folder) : report_failure(context, status);
   rpinn_calibration_destroy(calibration);
+  return code;
+}
+
+static int run_calibrate(const Options *options) {
+  RpinnContext *context = make_context();
+  RpinnProblem *problem = NULL;
+  char usual[512]; /* names of problems have at most 200 bytes */
+  if (!context) return EXIT_MACHINE;
+  catch_signals(context);
+  go_on_without_readers();
+  RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
+  if (status == RPINN_OK)
+    snprintf(usual, sizeof usual, "results/%s-calibration", rpinn_problem_name(problem));
+  rpinn_problem_destroy(problem);
+  int code = status == RPINN_OK ? calibrate_into(context, options, options->out ? options->out : usual)
+                                : report_failure(context, status);
   rpinn_context_destroy(context);
   return code;
 }
