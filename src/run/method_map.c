@@ -1,5 +1,4 @@
 /* Method map: one minimiser of the energy. */
-
 #include "finished_run.h"
 #include "method_members.h"
 #include "run_state.h"

@@ -44,7 +44,6 @@ typedef struct Search {
 
 typedef struct Worker {
   Search *search;
-  RpinnTaskPool *pool;
   RpinnDoubleTarget target;
   double *root;   /* [N] of the scale at work */
   double *normal; /* [M + N] */
@@ -59,10 +58,10 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   Search *search = user;
   const RpinnEnergyModel *model = &search->posterior->model;
   Worker *own = *worker = calloc(1, sizeof *own);
+  (void)pool;
   (void)thread;
   if (!own) return rpinn_fail_memory(context);
   own->search = search;
-  own->pool = pool;
   own->root = malloc((search->N + 1) * sizeof *own->root);
   own->normal = malloc((model->num_rows + search->N + 1) * sizeof *own->normal);
   if (!own->root || !own->normal) return rpinn_fail_memory(context);
@@ -164,7 +163,7 @@ static RpinnStatus judge(RpinnContext *context, Search *search, size_t first, si
   return status;
 }
 
-double rpinn_prior_choice_criterion(const RpinnPriorChoice *choice, size_t trial) {
+static double criterion_of(const RpinnPriorChoice *choice, size_t trial) {
   return choice->rule == RPINN_SCALE_EVIDENCE ? choice->trials[trial].log_evidence
                                               : choice->trials[trial].leave_one_out;
 }
@@ -172,7 +171,7 @@ double rpinn_prior_choice_criterion(const RpinnPriorChoice *choice, size_t trial
 static void find_highest(RpinnPriorChoice *choice) {
   double highest = -(double)INFINITY;
   for (size_t t = 0; t < choice->num_trials; t++) {
-    double criterion = rpinn_prior_choice_criterion(choice, t);
+    double criterion = criterion_of(choice, t);
     if (!(criterion > highest)) continue;
     highest = criterion;
     choice->chosen = t;
@@ -185,9 +184,9 @@ static void find_highest(RpinnPriorChoice *choice) {
 static void prefer_smaller(RpinnPriorChoice *choice) {
   const double nat = 1;
   if (choice->rule != RPINN_SCALE_LOO) return;
-  double highest = rpinn_prior_choice_criterion(choice, choice->chosen);
+  double highest = criterion_of(choice, choice->chosen);
   for (size_t t = choice->chosen; t-- > 0;)
-    if (rpinn_prior_choice_criterion(choice, t) >= highest - nat) choice->chosen = t;
+    if (criterion_of(choice, t) >= highest - nat) choice->chosen = t;
 }
 
 /* ---- scales ---- */
@@ -270,7 +269,7 @@ static RpinnStatus refine(RpinnContext *context, Search *search) {
   double x[3], y[3];
   for (size_t k = 0; k < 3; k++) {
     x[k] = log(choice->trials[t + k - 1].scale / choice->trials[t].scale);
-    y[k] = rpinn_prior_choice_criterion(choice, t + k - 1) - rpinn_prior_choice_criterion(choice, t);
+    y[k] = criterion_of(choice, t + k - 1) - criterion_of(choice, t);
   }
   double left = y[0] / x[0], right = y[2] / x[2]; /* y = a x + b x^2 with a + b x = y / x */
   double curvature = (right - left) / (x[2] - x[0]), slope = left - curvature * x[0];
@@ -285,7 +284,7 @@ static RpinnStatus refine(RpinnContext *context, Search *search) {
 static RpinnStatus misfit_of_nothing(RpinnContext *context, const Search *search, double *misfit) {
   const RpinnEnergyModel *model = &search->posterior->model;
   RpinnDoubleTarget target;
-  RpinnScaleTrial trial;
+  RpinnScaleTrial trial = {0};
   RPINN_TRY(rpinn_double_target_open(context, search->posterior, &target));
   RpinnStatus status =
       rpinn_scale_judge(context, &target.squares, search->is_data, model->prior_mean, &trial);
@@ -299,7 +298,7 @@ static RpinnStatus refuse_collapse(RpinnContext *context, const Search *search) 
   const RpinnPriorChoice *choice = search->choice;
   const RpinnScaleTrial *chosen = &choice->trials[choice->chosen];
   double nothing;
-  if (!isfinite(rpinn_prior_choice_criterion(choice, choice->chosen)))
+  if (!isfinite(criterion_of(choice, choice->chosen)))
     return rpinn_fail(
         context, RPINN_ERROR_NUMERIC,
         "the scale of the prior cannot be chosen: no minimum that was found is finite; give it, such as "

@@ -29,6 +29,5 @@ typedef struct RpinnPriorChoiceOptions {
  * nothing. */
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice);
-double rpinn_prior_choice_criterion(const RpinnPriorChoice *choice, size_t trial);
 
 #endif

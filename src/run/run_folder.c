@@ -5,18 +5,12 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "member_store.h"
 #include "method.h"
 #include "part_file.h"
-
-static double steady_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "task_pool.h"
 
 RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path) {
   char part[RPINN_PATH_SIZE];
@@ -38,9 +32,8 @@ RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path) {
   return RPINN_OK;
 }
 
-static void file_path(const RpinnRunFolder *folder, const char *name, const char *suffix,
-                      char path[RPINN_PATH_SIZE]) {
-  snprintf(path, RPINN_PATH_SIZE, "%s/%.40s%.10s", folder->path, name, suffix);
+static void file_path(const RpinnRunFolder *folder, const char *name, char path[RPINN_PATH_SIZE]) {
+  snprintf(path, RPINN_PATH_SIZE, "%s/%.40s", folder->path, name);
 }
 
 /* A message about the folder as a whole. */
@@ -121,10 +114,10 @@ static bool is_empty(const char *path) {
 RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const RpinnProblem *problem,
                                   bool resume, RpinnRunFolder *folder) {
   char file[RPINN_PATH_SIZE];
-  *folder = (RpinnRunFolder){.started = steady_seconds()};
+  *folder = (RpinnRunFolder){.started = rpinn_task_pool_now()};
   RPINN_TRY(check_length(context, path));
   memcpy(folder->path, path, strlen(path) + 1);
-  file_path(folder, "checkpoint.db", "", file);
+  file_path(folder, "checkpoint.db", file);
   bool holds_run = access(file, F_OK) == 0;
   folder->is_new = !holds_run;
   if (!resume && holds_run)
@@ -143,7 +136,7 @@ RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const
 
 RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnRunFolder *folder) {
   char file[RPINN_PATH_SIZE];
-  file_path(folder, "run.log", "", file);
+  file_path(folder, "run.log", file);
   folder->log = fopen(file, "a");
   return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);
 }
@@ -154,7 +147,7 @@ void rpinn_run_folder_close(RpinnRunFolder *folder) {
 }
 
 double rpinn_run_folder_seconds(const RpinnRunFolder *folder) {
-  return steady_seconds() - folder->started;
+  return rpinn_task_pool_now() - folder->started;
 }
 
 void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
@@ -172,6 +165,6 @@ void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
 RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *folder, const char *name,
                                    const RpinnText *text) {
   char path[RPINN_PATH_SIZE];
-  file_path(folder, name, "", path);
+  file_path(folder, name, path);
   return rpinn_part_file_write(context, path, text);
 }

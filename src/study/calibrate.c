@@ -240,7 +240,10 @@ static RpinnStatus tell(RpinnContext *context, const RpinnCalibration *calibrati
   RpinnText line = {0};
   if (!options->scored) return RPINN_OK;
   rpinn_calibration_write_line(calibration, method, &line);
-  if (line.failed) return rpinn_fail_memory(context);
+  if (line.failed) {
+    rpinn_text_free(&line);
+    return rpinn_fail_memory(context);
+  }
   double each = (rpinn_task_pool_now() - pace->started) / (double)pace->made;
   RpinnCalibrateProgress progress = {.done = pace->done,
                                      .total = total,

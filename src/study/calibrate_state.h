@@ -53,8 +53,6 @@ RpinnStatus rpinn_calibration_write_row(RpinnContext *context, const RpinnCalibr
                                         size_t method, size_t data_set);
 
 /* calibrate_tables.c: text, csv and json from the rows so far. */
-void rpinn_calibration_summarise_subject(const RpinnCalibration *calibration, size_t method, size_t subject,
-                                         RpinnCalibrationSummary *summary);
 RpinnStatus rpinn_calibration_write_tables(RpinnContext *context, RpinnCalibration *calibration);
 /* "rpinn: u 94.8 +- 3.4 %, f 95.2 +- 3.4 %" */
 void rpinn_calibration_write_line(const RpinnCalibration *calibration, size_t method, RpinnText *line);

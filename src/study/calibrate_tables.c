@@ -9,8 +9,8 @@
 #include "part_file.h"
 #include "run_folder.h"
 
-void rpinn_calibration_summarise_subject(const RpinnCalibration *calibration, size_t method, size_t subject,
-                                         RpinnCalibrationSummary *summary) {
+static void summarise_subject(const RpinnCalibration *calibration, size_t method, size_t subject,
+                              RpinnCalibrationSummary *summary) {
   const RpinnCalibratedMethod *rows = &calibration->methods[method];
   RpinnCalibrationScore *scores = malloc((rows->num_made + 1) * sizeof *scores);
   *summary = (RpinnCalibrationSummary){0};
@@ -27,7 +27,7 @@ void rpinn_calibration_write_line(const RpinnCalibration *calibration, size_t me
   rpinn_text_append(line, "%s:", calibration->methods[method].name);
   for (size_t s = 0; s < calibration->num_subjects; s++) {
     RpinnCalibrationSummary summary;
-    rpinn_calibration_summarise_subject(calibration, method, s, &summary);
+    summarise_subject(calibration, method, s, &summary);
     const RpinnCalibrationMean *coverage = &summary.coverage[RPINN_CALIBRATION_LEVELS - 1];
     rpinn_text_append(line, "%s %s %.1f +- %.1f %%", s ? "," : "", calibration->subjects[s].name,
                       100 * coverage->mean, 100 * coverage->error);
@@ -72,7 +72,7 @@ static void write_method(const RpinnCalibration *calibration, size_t m, RpinnTex
       text, "| | 50 %% | 80 %% | 95 %% | CRPS | width of 95 %% | error |\n|---|---|---|---|---|---|---|\n");
   for (size_t s = 0; s < calibration->num_subjects; s++) {
     RpinnCalibrationSummary summary;
-    rpinn_calibration_summarise_subject(calibration, m, s, &summary);
+    summarise_subject(calibration, m, s, &summary);
     rpinn_text_append(text, "| %s |", calibration->subjects[s].name);
     for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++)
       rpinn_text_append(text, " %.1f ± %.1f |", 100 * summary.coverage[l].mean,
@@ -130,7 +130,7 @@ static void json_mean(RpinnJson *json, const char *key, RpinnCalibrationMean mea
 static void json_subject(const RpinnCalibration *calibration, size_t m, size_t s, RpinnJson *json) {
   static const char *const levels[RPINN_CALIBRATION_LEVELS] = {"50", "80", "95"};
   RpinnCalibrationSummary summary;
-  rpinn_calibration_summarise_subject(calibration, m, s, &summary);
+  summarise_subject(calibration, m, s, &summary);
   rpinn_json_open(json, calibration->subjects[s].name, '{');
   rpinn_json_open(json, "coverage", '{');
   for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++) json_mean(json, levels[l], summary.coverage[l]);
