@@ -90,7 +90,8 @@ RpinnContext *make_context(void);
 int print_and_free(char *text);
 
 /* The first Ctrl-C, SIGTERM or SIGHUP (unless it is ignored, as under nohup) asks for a clean end; a Ctrl-C or SIGTERM
- * after it ends the program as usual. Functions that take the context stop with RPINN_ERROR_INTERRUPTED. */
+ * after it ends the program as usual. Functions that take the context stop with RPINN_ERROR_INTERRUPTED. A file that grows
+ * beyond ulimit -f is a failed write, not the end of the program. */
 void catch_signals(RpinnContext *context);
 /* For commands whose product is a folder: a reader of the output who goes away is no reason to end. */
 void go_on_without_readers(void);

@@ -26,6 +26,7 @@ void catch_signals(RpinnContext *context) {
   sigaction(SIGTERM, &action, NULL);
   bool hangup_is_ignored = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN; /* nohup */
   if (!hangup_is_ignored) sigaction(SIGHUP, &action, NULL);
+  signal(SIGXFSZ, SIG_IGN); /* ulimit -f: a write that fails has a message, a signal has none */
   rpinn_context_set_interrupted(context, stop_is_requested, NULL);
 }
 
