@@ -8,6 +8,7 @@
 #include "blas_threads.h"
 #include "number_text.h"
 #include "rpinn/version.h"
+#include "run_progress.h"
 #include "run_state.h"
 #include "run_targets.h"
 #include "vti_file.h"
@@ -121,10 +122,17 @@ static RpinnStatus write_image(RpinnContext *context, RpinnRun *run) {
                               has_spread ? run->results.deviation : NULL, &written);
 }
 
+/* Large files take seconds each: a stop is looked for between them. */
+static RpinnStatus check_stop(RpinnContext *context, const RpinnRun *run) {
+  return rpinn_run_is_stopped(context, run) ? rpinn_fail_interrupted(context) : RPINN_OK;
+}
+
 static RpinnStatus make_files(RpinnContext *context, RpinnRun *run) {
   rpinn_run_folder_log(&run->folder, "the results are being made");
   RPINN_TRY(rpinn_run_make_results(context, run, true));
+  RPINN_TRY(check_stop(context, run));
   RPINN_TRY(write_image(context, run));
+  RPINN_TRY(check_stop(context, run));
   RPINN_TRY(rpinn_run_write_summary(context, run));
   rpinn_run_folder_log(&run->folder, "the results are made");
   return RPINN_OK;
