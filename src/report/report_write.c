@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "json_writer.h"
@@ -66,9 +67,16 @@ static void list_for_programs(const Outcome *outcome, RpinnText *text) {
   rpinn_text_append(text, "\n");
 }
 
-/* A page that stands outside of runs must be one of ours to be replaced. */
+/* A page that stands outside of runs must be one of ours to be replaced, and none is replaced where a link leads. */
 static RpinnStatus check_place(RpinnContext *context, const char *folder) {
   char path[RPINN_PATH_SIZE + 64], head[1024];
+  struct stat info;
+  snprintf(path, sizeof path, "%s/report.html", folder);
+  if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+    return rpinn_fail_at(
+        context, (RpinnPlace){.file = path},
+        "this is a link, and a report would replace what it leads to; move it away, or choose "
+        "another folder with --out");
   snprintf(path, sizeof path, "%s/checkpoint.db", folder);
   if (access(path, F_OK) == 0) return RPINN_OK;
   snprintf(path, sizeof path, "%s/report.html", folder);

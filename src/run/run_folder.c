@@ -101,6 +101,18 @@ static RpinnStatus check_files(RpinnContext *context, const RpinnRunFolder *fold
   return RPINN_OK;
 }
 
+bool rpinn_run_folder_owns(const char *folder, const RpinnProblem *problem, const char *file) {
+  char name[RPINN_PATH_SIZE] = "checkpoint.db", path[2 * RPINN_PATH_SIZE];
+  struct stat found, own;
+  bool same = false, more = stat(file, &found) == 0;
+  for (size_t i = 0; more && !same; i++) {
+    snprintf(path, sizeof path, "%.4000s/%s", folder, name);
+    same = stat(path, &own) == 0 && own.st_dev == found.st_dev && own.st_ino == found.st_ino;
+    more = own_name(problem, i, name);
+  }
+  return same;
+}
+
 /* Absent counts as empty. */
 static bool is_empty(const char *path) {
   DIR *stream = opendir(path);

@@ -24,6 +24,8 @@ RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path);
  * run, or with a link in the place of a file of the run. */
 RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const RpinnProblem *problem,
                                   bool resume, RpinnRunFolder *folder);
+/* Whether the file is one that a run of the problem keeps in the folder, by whatever name. */
+bool rpinn_run_folder_owns(const char *folder, const RpinnProblem *problem, const char *file);
 /* Open run.log, once the store has made the folder the run's own. */
 RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnRunFolder *folder);
 void rpinn_run_folder_close(RpinnRunFolder *folder);

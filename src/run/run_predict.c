@@ -227,6 +227,13 @@ static RpinnStatus check_out_file(RpinnContext *context, const RpinnPredictOptio
                        "the predictions would replace the points they are made at; choose another file");
 }
 
+static RpinnStatus check_not_of_run(RpinnContext *context, const RpinnProblem *problem, const char *folder,
+                                    const char *out_file) {
+  if (!out_file || !rpinn_run_folder_owns(folder, problem, out_file)) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = out_file},
+                       "the predictions would replace a file of the run; choose another file");
+}
+
 static RpinnStatus predict(Prediction *prediction, const char *folder, const RpinnPredictOptions *options,
                            RpinnText *csv) {
   RpinnContext *context = prediction->context;
@@ -234,6 +241,7 @@ static RpinnStatus predict(Prediction *prediction, const char *folder, const Rpi
   RPINN_TRY(rpinn_run_open_finished(context, folder, NULL, &prediction->run));
   prediction->posterior = prediction->run->posteriors[0];
   prediction->problem = prediction->posterior->problem;
+  RPINN_TRY(check_not_of_run(context, prediction->problem, folder, options->out_file));
   RPINN_TRY(choose_quantities(prediction, options->quantities));
   RPINN_TRY(rpinn_point_set_read(context, prediction->posterior->arena, prediction->problem,
                                  options->points_file, options->extrapolate, &prediction->points));

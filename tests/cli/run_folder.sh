@@ -54,6 +54,22 @@ rm page/report.html
 run 0 report whole --out page
 run 0 report whole --out page
 run 0 report whole
+cp -r whole behind && rm behind/report.html && ln -s ../precious behind/report.html
+mistake "behind/report.html: this is a link, and a report would replace what it leads to" report behind
+if [[ $(< precious) != mine ]]; then complain "rpinn report wrote where a link leads"; fi
+
+# Predictions replace predictions, and no file of the run.
+printf 'x\n0.5\n' > points.csv
+for name in checkpoint.db run.yaml posterior.nc predictions.csv; do
+  cp "whole/$name" kept
+  ln -sf "whole/$name" by-a-link
+  mistake "by-a-link: the predictions would replace a file of the run; choose another file" \
+    predict whole --points points.csv --out by-a-link
+  mistake "whole/$name: the predictions would replace a file of the run" predict whole --points points.csv --out "whole/$name"
+  cmp kept "whole/$name" || complain "rpinn predict replaced $name"
+done
+run 0 predict whole --points points.csv --out whole/middle.csv
+run 0 predict whole --points points.csv --out whole/middle.csv
 
 # An old run without its draws keeps its results.
 cp -r whole old && rm old/checkpoint.db && cp old/posterior.nc before.nc
