@@ -2,7 +2,20 @@
 #ifndef RPINN_RUN_METHOD_MEMBERS_H
 #define RPINN_RUN_METHOD_MEMBERS_H
 
+#include "finished_run.h"
 #include "method.h"
+#include "run_state.h"
+
+/* What a method is whose draws are minimisers: all of the struct but its name, its settings, and how many of them. */
+#define RPINN_METHOD_OF_MINIMISERS                                                                           \
+  .unit = "member", .progress_unit = "members", .draws = &rpinn_member_draws,                                \
+  .make_draws = rpinn_run_make_members, .estimate = rpinn_members_estimate,                                  \
+  .describe_run = rpinn_members_describe_run, .write_title = rpinn_summary_member_title,                     \
+  .write_lines = rpinn_summary_member_lines, .legend = "member", .facts = rpinn_member_facts,                \
+  .sections = {RPINN_SECTION_MEMBERS},                                                                       \
+  .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,                              \
+               RPINN_WARNING_UNDONE_MEMBERS},                                                                \
+  .well = "every member converged", .judgement = RPINN_JUDGEMENT_MEMBERS
 
 /* As many members as the setting `samples` says. */
 RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings);
