@@ -5,21 +5,9 @@
 #include <time.h>
 
 #include "check.h"
+#include "scarce_threads.h"
 
 #include "thread_team.h"
-
-/* Threads that may still be started before pthread_create fails as on a full machine; the linker puts this in
- * its place. */
-static int threads_left = 1 << 20;
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *user);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *user);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *user) {
-  if (threads_left-- <= 0) return 11; /* EAGAIN */
-  return __real_pthread_create(thread, attributes, start, user);
-}
 
 enum { MAX_TASKS = 1000, MAX_THREADS = 8 };
 
