@@ -7,7 +7,7 @@ shift
 
 if command -v ninja > /dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
 echo "== $directory: build $*"
+trap 'rm -f "$directory.log"' EXIT
 cmake -S . -B "$directory" "$@" > "$directory.log" 2>&1 || { cat "$directory.log" >&2 && exit 1; }
 grep '^rpinn: ' "$directory.log" || true
-rm "$directory.log"
 cmake --build "$directory" --parallel "$(nproc)"
