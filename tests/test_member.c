@@ -55,16 +55,20 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
   return RPINN_OK;
 }
 
+static RpinnMemberTarget own_target(Target *target) {
+  return (RpinnMemberTarget){.num_parameters = 1,
+                             .num_rows = 1,
+                             .data = target,
+                             .draw_offsets = draw_offsets,
+                             .draw_start = draw_start,
+                             .objective = objective,
+                             .num_parts = 1,
+                             .loss_parts = loss_parts};
+}
+
 static RpinnMemberOutcome run_member(Target *target, uint64_t index, uint32_t max_retries, double *theta) {
   RpinnContext *context = rpinn_context_create();
-  RpinnMemberTarget own = {.num_parameters = 1,
-                           .num_rows = 1,
-                           .data = target,
-                           .draw_offsets = draw_offsets,
-                           .draw_start = draw_start,
-                           .objective = objective,
-                           .num_parts = 1,
-                           .loss_parts = loss_parts};
+  RpinnMemberTarget own = own_target(target);
   RpinnMinimizeOptions options = {.minimizer = RPINN_MINIMIZER_LBFGS,
                                   .iterations = 100,
                                   .gradient_tolerance = 1e-8,
@@ -122,14 +126,7 @@ static void states_know_their_attempt(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
   Target target = {.num_bad = 1};
-  RpinnMemberTarget own = {.num_parameters = 1,
-                           .num_rows = 1,
-                           .data = &target,
-                           .draw_offsets = draw_offsets,
-                           .draw_start = draw_start,
-                           .objective = objective,
-                           .num_parts = 1,
-                           .loss_parts = loss_parts};
+  RpinnMemberTarget own = own_target(&target);
   RpinnMinimizeOptions options = {.minimizer = RPINN_MINIMIZER_ADAM,
                                   .iterations = 40,
                                   .adam = {.learning_rate = 0.1,

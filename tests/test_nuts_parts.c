@@ -1,5 +1,6 @@
 /* The parts of NUTS one by one: dual averaging, windows, metric, vector loops, leapfrog, step size search,
  * trees. */
+#include "alike_normals.h"
 #include "chain_statistics.h"
 
 #include "dual_averaging.h"
@@ -450,17 +451,6 @@ static void trees_on_a_flat_density(void **state) {
     assert_int_equal(rpinn_nuts_num_leapfrogs(bench.nuts), 2000 * (points - 1));
     close_bench(&bench);
   }
-}
-
-enum { ALIKE = 100 };
-static RpinnStatus alike(void *data, const double *x, double *log_density, double *gradient) {
-  (void)data;
-  *log_density = 0;
-  for (int i = 0; i < ALIKE; i++) {
-    *log_density -= 0.5 * x[i] * x[i];
-    if (gradient) gradient[i] = -x[i];
-  }
-  return RPINN_OK;
 }
 
 /* On many standard normals all coordinates swing in phase, and with the wrong step both ends of a tree have

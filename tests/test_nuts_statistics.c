@@ -1,5 +1,6 @@
 /* What NUTS says of its transitions, against leapfrogs made by hand from the same momentum: errors of energy with their
  * sign, acceptance, divergence, depth. */
+#include "alike_normals.h"
 #include "check.h"
 
 #include "nuts_chain.h"
@@ -129,17 +130,6 @@ static void lost_energy_is_no_divergence(void **state) {
 }
 
 /* ---- depth ---- */
-
-enum { ALIKE = 100 };
-static RpinnStatus alike(void *data, const double *x, double *log_density, double *gradient) {
-  (void)data;
-  *log_density = 0;
-  for (int i = 0; i < ALIKE; i++) {
-    *log_density -= 0.5 * x[i] * x[i];
-    if (gradient) gradient[i] = -x[i];
-  }
-  return RPINN_OK;
-}
 
 /* A hundred springs in phase turn back after half a period of 2 pi. Eight points with a step of 0.6 span 4.2 of it, and
  * four of them 1.8: the last doubling turns. With 0.2 they span 1.4, and the depth alone ends them. */

@@ -155,19 +155,25 @@ static void threads_make_posteriors_of_one_problem(void **state) {
   bench_close(&bench);
 }
 
+static const char *const backends[] = {"cpu", "plain"};
+
+/* gaussian-term.yaml and its posterior on one of the backends. */
+static void make_on_backend(const char *backend, ProblemBench *bench) {
+  load_file("gaussian-term.yaml", bench);
+  bench_require(bench,
+                rpinn_settings_set(bench->context, &bench->problem->settings, RPINN_SETTING_BACKEND, backend,
+                                   (RpinnPlace){0}),
+                "backend");
+  bench_require(bench, rpinn_posterior_create(bench->context, bench->problem, false, &bench->posterior),
+                "posterior");
+}
+
 static void threads_share_one_posterior(void **state) {
-  static const char *const backends[] = {"cpu", "plain"};
   (void)state;
   for (size_t k = 0; k < 2; k++) {
     ProblemBench bench;
     Job jobs[NUM_THREADS];
-    load_file("gaussian-term.yaml", &bench);
-    bench_require(&bench,
-                  rpinn_settings_set(bench.context, &bench.problem->settings, RPINN_SETTING_BACKEND,
-                                     backends[k], (RpinnPlace){0}),
-                  "backend");
-    bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
-                  "posterior");
+    make_on_backend(backends[k], &bench);
     for (size_t i = 0; i < NUM_THREADS; i++) {
       jobs[i] = (Job){.problem = bench.problem};
       bench_require(&bench, rpinn_posterior_share(bench.context, bench.posterior, &jobs[i].shared), "share");
@@ -186,18 +192,11 @@ enum { NUM_MEMBERS = 40, NUM_ROUNDS = 50 };
 
 /* The bits of an evaluation that is planned for every call, from one that is planned once and run for many members. */
 static void plans_give_the_bits_of_single_evaluations(void **state) {
-  static const char *const backends[] = {"cpu", "plain"};
   (void)state;
   for (size_t k = 0; k < 2; k++) {
     ProblemBench bench;
     RpinnPlannedEvaluation planned;
-    load_file("gaussian-term.yaml", &bench);
-    bench_require(&bench,
-                  rpinn_settings_set(bench.context, &bench.problem->settings, RPINN_SETTING_BACKEND,
-                                     backends[k], (RpinnPlace){0}),
-                  "backend");
-    bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
-                  "posterior");
+    make_on_backend(backends[k], &bench);
     RpinnBackend *backend = bench.posterior->backend;
     RpinnEvaluation evaluation = {.num_points = bench.posterior->data->predict.count,
                                   .points = bench.posterior->data->predict.x,

@@ -34,108 +34,109 @@ static void end_capture(Capture *capture) {
 
 /* ---- progress ---- */
 
+static const struct {
+  RpinnProgress progress;
+  const char *line;
+} progress_cases[] = {
+    {{.unit = "members",
+      .done = 3,
+      .total = 20,
+      .iterations = 456,
+      .loss_median = (double)NAN,
+      .seconds = 1.26,
+      .seconds_left = (double)NAN},
+     "3 of 20 members, 456 iterations, 1.3 s, ? left\n"},
+    {{.unit = "members",
+      .done = 4,
+      .total = 20,
+      .iterations = 9,
+      .loss_low = 1.23456,
+      .loss_median = 23.4567,
+      .loss_high = 345678.9,
+      .seconds = 12,
+      .seconds_left = 99.4},
+     "4 of 20 members, 9 iterations, 12.0 s, 99 s left, loss 23.46 (1.235 to 3.457e+05)\n"},
+    {{.unit = "members",
+      .done = 5,
+      .total = 20,
+      .iterations = 9,
+      .loss_median = (double)NAN,
+      .seconds = 24,
+      .seconds_left = 100},
+     "5 of 20 members, 9 iterations, 24.0 s, 2 min left\n"},
+    {{.unit = "members",
+      .done = 5,
+      .total = 20,
+      .iterations = 9,
+      .loss_median = (double)NAN,
+      .seconds = 36,
+      .seconds_left = 5999},
+     "5 of 20 members, 9 iterations, 36.0 s, 100 min left\n"},
+    {{.unit = "members",
+      .done = 5,
+      .total = 20,
+      .iterations = 9,
+      .loss_median = (double)NAN,
+      .seconds = 48,
+      .seconds_left = 6000},
+     "5 of 20 members, 9 iterations, 48.0 s, 1.7 h left\n"},
+    {{.unit = "members",
+      .done = 6,
+      .total = 20,
+      .failed = 2,
+      .iterations = 9,
+      .loss_median = (double)NAN,
+      .seconds = 60,
+      .seconds_left = 3600},
+     "6 of 20 members, 9 iterations, 60.0 s, 60 min left, 2 failed\n"},
+    {{.unit = "draws",
+      .done = 7,
+      .total = 20,
+      .divergences = 8,
+      .iterations = 9,
+      .loss_median = (double)NAN,
+      .seconds = 75,
+      .seconds_left = 0},
+     "7 of 20 draws, 9 iterations, 75.0 s, 0 s left, 8 divergences\n"},
+    {{.unit = "iterations",
+      .done = 7,
+      .total = 20,
+      .iterations = 7,
+      .loss_median = (double)NAN,
+      .seconds = 90,
+      .seconds_left = 1},
+     "7 of 20 iterations, 90.0 s, 1 s left\n"},
+    /* The last one does not say what is left. */
+    {{.unit = "members",
+      .done = 20,
+      .total = 20,
+      .failed = 1,
+      .divergences = 3,
+      .iterations = 99,
+      .loss_low = 1,
+      .loss_median = 2,
+      .loss_high = 3,
+      .seconds = 100.04,
+      .seconds_left = 0,
+      .last = true},
+     "20 of 20 members, 99 iterations, 100.0 s, loss 2 (1 to 3), 3 divergences, 1 failed\n"}};
+
 static void lines_of_progress(void **state) {
   (void)state;
-  const double nan = (double)NAN;
-  static const char members[] = "members", chains[] = "draws", particles[] = "iterations";
-  const struct {
-    RpinnProgress progress;
-    const char *line;
-  } cases[] = {{{.unit = members,
-                 .done = 3,
-                 .total = 20,
-                 .iterations = 456,
-                 .loss_median = nan,
-                 .seconds = 1.26,
-                 .seconds_left = nan},
-                "3 of 20 members, 456 iterations, 1.3 s, ? left\n"},
-               {{.unit = members,
-                 .done = 4,
-                 .total = 20,
-                 .iterations = 9,
-                 .loss_low = 1.23456,
-                 .loss_median = 23.4567,
-                 .loss_high = 345678.9,
-                 .seconds = 12,
-                 .seconds_left = 99.4},
-                "4 of 20 members, 9 iterations, 12.0 s, 99 s left, loss 23.46 (1.235 to 3.457e+05)\n"},
-               {{.unit = members,
-                 .done = 5,
-                 .total = 20,
-                 .iterations = 9,
-                 .loss_median = nan,
-                 .seconds = 24,
-                 .seconds_left = 100},
-                "5 of 20 members, 9 iterations, 24.0 s, 2 min left\n"},
-               {{.unit = members,
-                 .done = 5,
-                 .total = 20,
-                 .iterations = 9,
-                 .loss_median = nan,
-                 .seconds = 36,
-                 .seconds_left = 5999},
-                "5 of 20 members, 9 iterations, 36.0 s, 100 min left\n"},
-               {{.unit = members,
-                 .done = 5,
-                 .total = 20,
-                 .iterations = 9,
-                 .loss_median = nan,
-                 .seconds = 48,
-                 .seconds_left = 6000},
-                "5 of 20 members, 9 iterations, 48.0 s, 1.7 h left\n"},
-               {{.unit = members,
-                 .done = 6,
-                 .total = 20,
-                 .failed = 2,
-                 .iterations = 9,
-                 .loss_median = nan,
-                 .seconds = 60,
-                 .seconds_left = 3600},
-                "6 of 20 members, 9 iterations, 60.0 s, 60 min left, 2 failed\n"},
-               {{.unit = chains,
-                 .done = 7,
-                 .total = 20,
-                 .divergences = 8,
-                 .iterations = 9,
-                 .loss_median = nan,
-                 .seconds = 75,
-                 .seconds_left = 0},
-                "7 of 20 draws, 9 iterations, 75.0 s, 0 s left, 8 divergences\n"},
-               {{.unit = particles,
-                 .done = 7,
-                 .total = 20,
-                 .iterations = 7,
-                 .loss_median = nan,
-                 .seconds = 90,
-                 .seconds_left = 1},
-                "7 of 20 iterations, 90.0 s, 1 s left\n"},
-               /* The last one does not say what is left. */
-               {{.unit = members,
-                 .done = 20,
-                 .total = 20,
-                 .failed = 1,
-                 .divergences = 3,
-                 .iterations = 99,
-                 .loss_low = 1,
-                 .loss_median = 2,
-                 .loss_high = 3,
-                 .seconds = 100.04,
-                 .seconds_left = 0,
-                 .last = true},
-                "20 of 20 members, 99 iterations, 100.0 s, loss 2 (1 to 3), 3 divergences, 1 failed\n"}};
   ProgressLine plain = {0}, terminal = {.terminal = true};
-  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+  for (size_t k = 0; k < sizeof progress_cases / sizeof progress_cases[0]; k++) {
     Capture capture;
     begin_capture(&capture);
-    show_progress(&plain, &cases[k].progress);
+    show_progress(&plain, &progress_cases[k].progress);
     end_capture(&capture);
-    assert_string_equal(capture.text, cases[k].line);
+    assert_string_equal(capture.text, progress_cases[k].line);
     /* On a terminal the line replaces the one before. */
     begin_capture(&capture);
-    show_progress(&terminal, &cases[k].progress);
+    show_progress(&terminal, &progress_cases[k].progress);
     end_capture(&capture);
     char line[256];
-    snprintf(line, sizeof line, "\r\033[K%.*s", (int)strlen(cases[k].line) - 1, cases[k].line);
+    snprintf(line, sizeof line, "\r\033[K%.*s", (int)strlen(progress_cases[k].line) - 1,
+             progress_cases[k].line);
     assert_string_equal(capture.text, line);
   }
 }
