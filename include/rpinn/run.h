@@ -25,12 +25,12 @@ typedef struct RpinnProgress {
 } RpinnProgress;
 
 typedef struct RpinnRunOptions {
-  const char
-      *folder; /* made if need be; refused: one that holds a run already, unless it is resumed, or files of
-                         somebody else that the run would replace */
-  bool
-      resume; /* go on with the run in the folder: the same settings, samples may be more. Where the folder is
-                         absent or empty it begins, with a line in the log of the context */
+  /* Made if need be; refused: one that holds a run already, unless it is resumed, or files of somebody else that the run
+   * would replace. */
+  const char *folder;
+  /* Go on with the run in the folder: the same settings, samples may be more. Where the folder is absent or empty it
+   * begins, with a line in the log of the context. */
+  bool resume;
   bool (*interrupted)(void *user);                             /* asked often; true saves and stops */
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */
   void *user;

@@ -1,9 +1,11 @@
 /* Derivatives of a problem against finite differences.
  *
- * All at one random point near a start, on some points of each term: what is wrong at one point is wrong at many. Three layers, from the inside out: jets       every channel of every field against
- * differences of lower channels in x Jacobian   rows along random directions within each layer of each
- * network, and along each unknown gradient   energy along the same directions, with and without offsets; and
- * J^T r + prior, entry by entry    */
+ * All at one random point near a start, on some points of each term: what is wrong at one point is wrong at many. Three
+ * layers, from the inside out:
+ *
+ *   jets       every channel of every field against differences of lower channels in x
+ *   Jacobian   rows along random directions within each layer of each network, and along each unknown
+ *   gradient   energy along the same directions, with and without offsets; and J^T r + prior, entry by entry */
 #include "problem_check.h"
 
 #include <math.h>
@@ -23,9 +25,8 @@ typedef struct Effort {
 static const Effort efforts[] = {{10, 6, 2, SIZE_MAX}, {3, 2, 1, SIZE_MAX}, {2, 1, 1, 3}};
 enum { NUM_EFFORTS = sizeof efforts / sizeof efforts[0] };
 
-static const double most_work = 4e9; /* multiplications: some seconds of the plain backend */
-static const double most_parameters =
-    3e7; /* vectors of 0.24 GB, and one of them for every row of the Jacobian */
+static const double most_work = 4e9;       /* multiplications: some seconds of the plain backend */
+static const double most_parameters = 3e7; /* vectors of 0.24 GB, one for every row of the Jacobian */
 
 typedef struct Examiner {
   RpinnContext *context;
