@@ -7,7 +7,9 @@ shift
 
 if command -v ninja > /dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
 echo "== $directory: build $*"
-trap 'rm -f "$directory.log"' EXIT
-cmake -S . -B "$directory" "$@" > "$directory.log" 2>&1 || { cat "$directory.log" >&2 && exit 1; }
-grep '^rpinn: ' "$directory.log" || true
+configured=true
+cmake -S . -B "$directory" "$@" > "$directory.log" 2>&1 || configured=false
+if $configured; then grep '^rpinn: ' "$directory.log" || true; else cat "$directory.log" >&2; fi
+rm "$directory.log"
+$configured
 cmake --build "$directory" --parallel "$(nproc)"
