@@ -37,7 +37,8 @@ static RpinnStatus wait_for_bytes(RpinnContext *context, int descriptor, const c
   struct pollfd pipe = {.fd = descriptor, .events = POLLIN};
   int ready;
   do ready = poll(&pipe, 1, RPINN_PIPE_PATIENCE * 1000);
-  while (ready < 0 && errno == EINTR);
+  while (ready < 0 && errno == EINTR && !rpinn_is_interrupted(context));
+  if (ready < 0 && errno == EINTR) return rpinn_fail_interrupted(context);
   if (ready < 0) return rpinn_fail_file(context, RPINN_ERROR_INPUT, "read", path);
   if (ready > 0) return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = path},

@@ -83,6 +83,14 @@ expect_end 130 '--resume goes on'
 run 0 run "${members[@]}" --out members --resume
 same_results members_whole members
 
+# ---- while a pipe is waited for that nobody writes to ----
+mkfifo silent
+start "${settings[@]}" --data silent --out silence
+wait_until_caught "$run" 1
+sleep 0.5
+kill -s TERM "$run" || true
+expect_end 130 'interrupted'
+
 # ---- a second one does not wait for anything ----
 # One iteration takes longer than the shell needs to see the first signal handled, however busy the machine is.
 start poisson-linear --set Nf=100000 --backend plain --samples 1 --iterations 10000 --out impatient
