@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrate_state.h"
@@ -131,6 +132,16 @@ static RpinnStatus load_problem(RpinnContext *context, const RpinnCalibration *c
 
 /* ---- subjects ---- */
 
+/* An unknown that predict: names too is scored once, as the number that it is. */
+static bool is_unknown_too(const RpinnPosterior *posterior, size_t predicted) {
+  const RpinnProblem *problem = posterior->problem;
+  double ignored;
+  for (size_t k = 0; k < problem->num_unknowns; k++)
+    if (!strcmp(problem->unknowns[k].name, problem->predicted[predicted].name))
+      return rpinn_truth_of_unknown(&posterior->data->truth, k, &ignored);
+  return false;
+}
+
 static RpinnStatus list_subjects(RpinnContext *context, RpinnCalibration *calibration,
                                  const RpinnPosterior *posterior) {
   const RpinnProblem *problem = posterior->problem;
@@ -142,7 +153,7 @@ static RpinnStatus list_subjects(RpinnContext *context, RpinnCalibration *calibr
     size_t index = is_unknown ? q - problem->num_predicted : q;
     double ignored;
     if (is_unknown ? !rpinn_truth_of_unknown(&posterior->data->truth, index, &ignored)
-                   : !posterior->data->predicted_truth[index])
+                   : !posterior->data->predicted_truth[index] || is_unknown_too(posterior, index))
       continue;
     const char *name = is_unknown ? problem->unknowns[index].name : problem->predicted[index].name;
     RpinnCalibrationSubject subject = {rpinn_arena_copy_text(calibration->arena, name, strlen(name)),
@@ -274,31 +285,79 @@ static RpinnStatus make_rows(RpinnContext *context, RpinnCalibration *calibratio
   return RPINN_OK;
 }
 
+/* ---- whose folder ---- */
+
+/* A folder that was not calibrated in must hold nothing that would be replaced, and no run. */
+static RpinnStatus check_folder(RpinnContext *context, const char *folder) {
+  static const char *const names[] = {"calibration.md", "calibration.csv", "calibration.json", "scores",
+                                      "runs",           "run.yaml",        "checkpoint.db"};
+  char path[RPINN_PATH_SIZE];
+  struct stat info;
+  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+    snprintf(path, sizeof path, "%.3900s/%s", folder, names[k]);
+    if (lstat(path, &info) == 0)
+      return rpinn_fail_at(
+          context, (RpinnPlace){.file = folder},
+          "there is no calibration here, but %s; move it away, or choose another folder with "
+          "--out",
+          names[k]);
+  }
+  return RPINN_OK;
+}
+
+/* The file says what the scores are of: it is written once, and says the same for ever. */
+static RpinnStatus claim(RpinnContext *context, const char *path, const RpinnText *identity) {
+  RpinnText found = {0};
+  if (identity->failed) return rpinn_fail_memory(context);
+  if (access(path, F_OK) != 0) return rpinn_part_file_write(context, path, identity);
+  RpinnStatus status = rpinn_file_read(context, path, RPINN_JSON_MAX_MEBIBYTES, &found);
+  if (status == RPINN_OK && strcmp(found.bytes ? found.bytes : "", identity->bytes) != 0)
+    status = rpinn_fail_at(
+        context, (RpinnPlace){.file = path},
+        "the scores in this folder are of another problem, other settings or other data sets; expected "
+        "another --out");
+  rpinn_text_free(&found);
+  return status;
+}
+
+/* All settings of the method but threads: its own values may stand in the problem file, and what a single run may change when
+ * it goes on makes other scores too. */
+static RpinnStatus claim_method(RpinnContext *context, const RpinnCalibration *calibration,
+                                const char *method) {
+  char path[RPINN_PATH_SIZE];
+  RpinnText settings = {0};
+  RpinnProblem *problem;
+  RPINN_TRY(load_problem(context, calibration, NULL, method, 0, &problem));
+  snprintf(path, sizeof path, "%.3900s/calibrated-%s.yaml", calibration->options->folder, method);
+  for (size_t k = 0; k < RPINN_NUM_SETTINGS; k++)
+    if (k != RPINN_SETTING_THREADS)
+      rpinn_text_append(&settings, "%s: %s\n", rpinn_setting_definition((RpinnSetting)k)->name,
+                        problem->settings.values[k].text);
+  RpinnStatus status = claim(context, path, &settings);
+  rpinn_text_free(&settings);
+  rpinn_problem_destroy(problem);
+  return status;
+}
+
 /* The folder belongs to one problem with its settings, and to one way to draw data sets. */
 static RpinnStatus claim_folder(RpinnContext *context, const RpinnCalibration *calibration,
                                 const RpinnPosterior *posterior) {
-  char path[RPINN_PATH_SIZE];
-  RpinnText identity = {0}, found = {0};
-  snprintf(path, sizeof path, "%.3900s/scores", calibration->options->folder);
-  RPINN_TRY(rpinn_make_folders(context, path));
-  snprintf(path, sizeof path, "%.3900s/calibrated.yaml", calibration->options->folder);
+  const char *folder = calibration->options->folder;
+  char path[RPINN_PATH_SIZE], scores[RPINN_PATH_SIZE];
+  RpinnText identity = {0};
+  snprintf(path, sizeof path, "%.3900s/calibrated.yaml", folder);
+  snprintf(scores, sizeof scores, "%.3900s/scores", folder);
+  if (access(path, F_OK) != 0) RPINN_TRY(check_folder(context, folder));
+  RPINN_TRY(rpinn_make_folders(context, folder));
   rpinn_text_append(&identity,
                     "# calibrated with fresh %s and %s members; rpinn calibrate asks for the same again\n",
                     calibration->redraw, calibration->members);
   RpinnStatus status = rpinn_run_identity(context, posterior, &identity);
-  if (status == RPINN_OK && access(path, F_OK) != 0) {
-    status = rpinn_part_file_write(context, path, &identity);
-  } else if (status == RPINN_OK) {
-    status = rpinn_file_read(context, path, RPINN_JSON_MAX_MEBIBYTES, &found);
-    if (status == RPINN_OK && strcmp(found.bytes ? found.bytes : "", identity.bytes) != 0)
-      status = rpinn_fail_at(
-          context, (RpinnPlace){.file = path},
-          "the scores in this folder are of another problem, other settings or other data sets; expected "
-          "another --out");
-  }
+  if (status == RPINN_OK) status = claim(context, path, &identity);
   rpinn_text_free(&identity);
-  rpinn_text_free(&found);
-  return status;
+  for (size_t m = 0; m < calibration->num_methods && status == RPINN_OK; m++)
+    status = claim_method(context, calibration, calibration->methods[m].name);
+  return status == RPINN_OK ? rpinn_make_folders(context, scores) : status;
 }
 
 static RpinnStatus allocate_rows(RpinnContext *context, RpinnCalibration *calibration) {
@@ -331,7 +390,8 @@ static RpinnStatus calibrate(RpinnContext *context, RpinnCalibration *calibratio
 static RpinnStatus begin(RpinnContext *context, RpinnCalibration *calibration) {
   const RpinnCalibrateOptions *options = calibration->options;
   RpinnProblem *base = NULL;
-  RpinnPosterior *posterior = NULL;
+  RpinnRun *run = NULL; /* never begun: it knows whether there is memory for its like */
+  RpinnRunOptions usual = {0};
   calibration->num_data_sets = options->num_data_sets ? options->num_data_sets : DEFAULT_DATA_SETS;
   if (calibration->num_data_sets > MAX_DATA_SETS)
     return rpinn_fail_at(context, (RpinnPlace){.file = "--datasets"}, "found %zu; expected at most %d",
@@ -342,9 +402,9 @@ static RpinnStatus begin(RpinnContext *context, RpinnCalibration *calibration) {
   RPINN_TRY(read_redraw(context, calibration));
   RPINN_TRY(check_members(context, calibration));
   RpinnStatus status = load_problem(context, calibration, NULL, NULL, 0, &base);
-  if (status == RPINN_OK) status = rpinn_posterior_create(context, base, true, &posterior);
-  if (status == RPINN_OK) status = calibrate(context, calibration, base, posterior);
-  rpinn_posterior_destroy(posterior);
+  if (status == RPINN_OK) status = rpinn_run_prepare(context, base, &usual, &run);
+  if (status == RPINN_OK) status = calibrate(context, calibration, base, run->posteriors[0]);
+  rpinn_run_destroy(run);
   rpinn_problem_destroy(base);
   return status;
 }

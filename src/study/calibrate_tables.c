@@ -77,8 +77,11 @@ static void write_method(const RpinnCalibration *calibration, size_t m, RpinnTex
     for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++)
       rpinn_text_append(text, " %.1f ± %.1f |", 100 * summary.coverage[l].mean,
                         100 * summary.coverage[l].error);
-    rpinn_text_append(text, " %.3g ± %.1g | %.3g | %.3g |\n", summary.crps.mean, summary.crps.error,
-                      summary.width[RPINN_CALIBRATION_LEVELS - 1].mean, summary.error.mean);
+    rpinn_text_append(text, " %.3g", summary.crps.mean);
+    if (!isnan(summary.crps.error))
+      rpinn_text_append(text, " ± %.1g", summary.crps.error); /* one data set has none */
+    rpinn_text_append(text, " | %.3g | %.3g |\n", summary.width[RPINN_CALIBRATION_LEVELS - 1].mean,
+                      summary.error.mean);
   }
   rpinn_text_append(text, "\n");
 }

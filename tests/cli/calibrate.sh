@@ -70,6 +70,26 @@ run 0 run chosen/runs/rpinn-0001/run.yaml --out again --quiet
 cmp chosen/runs/rpinn-0001/posterior.nc again/posterior.nc || complain "run.yaml of a chosen scale gives other draws"
 cmp chosen/runs/rpinn-0001/run.yaml again/run.yaml || complain "run.yaml of a chosen scale gives another run.yaml"
 
+# An unknown that is predicted too has one row, and the same command goes on; one data set has no spread of scores.
+sed 's/quantities: \[u\]/quantities: [u, c]/' line.yaml > both.yaml
+run 0 calibrate both.yaml --datasets 1 --members 39 --out both --quiet
+if [[ $(grep -c '^| c |' both/calibration.md) != 1 ]]; then complain "rows of c: $(< both/calibration.md)"; fi
+if grep -q nan both/calibration.md; then complain "nan: $(< both/calibration.md)"; fi
+run 0 calibrate both.yaml --datasets 2 --members 39 --out both --quiet --threads 1
+# Settings that a run may change make other scores: they are not mixed.
+mistake "both/calibrated-rpinn.yaml: the scores in this folder are of another problem, other settings" \
+  calibrate both.yaml --datasets 2 --members 39 --out both --correct mh
+mistake "other settings" calibrate both.yaml --datasets 2 --members 39 --out both --time-limit 9
+nuts=(calibrate line.yaml --methods nuts --members 39 --warmup 20 --chains 2 --max-depth 4 --out chains --quiet)
+run 0 "${nuts[@]}" --datasets 1 --samples 30
+mistake "chains/calibrated-nuts.yaml: the scores" "${nuts[@]}" --datasets 2 --samples 40
+# Nobody's files are replaced, and no run is written into.
+for name in calibration.md calibration.csv calibration.json scores runs run.yaml checkpoint.db; do
+  rm -rf own && mkdir own && echo mine > "own/$name"
+  mistake "own: there is no calibration here, but $name; move it away" calibrate line.yaml --members 39 --datasets 1 --out own
+  if [[ $(< "own/$name") != mine || $(ls own) != "$name" ]]; then complain "$name: $(ls own)"; fi
+done
+
 mistake "another --out" calibrate line.yaml --datasets 2 --members 79 --out line
 mistake "at least 39" calibrate line.yaml --members 20 --out few
 mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
@@ -77,6 +97,8 @@ mistake "method map has one draw" calibrate line.yaml --methods map --out map
 mistake "found 'nutz'" calibrate line.yaml --methods rpinn,nutz --out typo
 mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
 mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0
+sed "s/network: \[6\]/network: [$(printf '4096,%.0s' {1..62})4096]/" line.yaml > large.yaml
+mistake "GB of memory, and the machine has" calibrate large.yaml --threads 64 --out large
 sed '/^truth/d; s/data: truth/data: 0/' line.yaml > untold.yaml
 mistake "has a truth" calibrate untold.yaml --out untold
 exit $failed
