@@ -63,7 +63,7 @@ _rpinn() {
       return
       ;;
     'run --method')
-      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
       return
       ;;
     'run --samples')
@@ -223,7 +223,7 @@ _rpinn() {
       return
       ;;
     'check --method')
-      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
       return
       ;;
     'check --samples')
@@ -415,7 +415,7 @@ _rpinn() {
       return
       ;;
     'calibrate --method')
-      _rpinn_values "map rpinn ensemble nuts svgd" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
       return
       ;;
     'calibrate --samples')

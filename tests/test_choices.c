@@ -16,7 +16,7 @@ static void words_are_those_of_the_manual(void **state) {
   static const struct {
     RpinnSetting setting;
     const char *choices;
-  } cases[] = {{RPINN_SETTING_METHOD, "map|rpinn|ensemble|nuts|svgd"},
+  } cases[] = {{RPINN_SETTING_METHOD, "map|rpinn|ensemble|nuts|svgd|laplace"},
                {RPINN_SETTING_OPTIMIZER, "adam|lbfgs|lm|adagrad"},
                {RPINN_SETTING_METRIC, "unit|diagonal|dense"},
                {RPINN_SETTING_KEEP_WARMUP, "no|yes"},

@@ -85,11 +85,8 @@ static void plans_follow_the_settings(void **state) {
     const char *name;
     bool has_chains;
     uint64_t num_chains, num_draws;
-  } expected[] = {{"map", false, 1, 1},
-                  {"rpinn", false, 1, 70},
-                  {"ensemble", false, 1, 70},
-                  {"nuts", true, 3, 70},
-                  {"svgd", false, 1, 70}};
+  } expected[] = {{"map", false, 1, 1},  {"rpinn", false, 1, 70}, {"ensemble", false, 1, 70},
+                  {"nuts", true, 3, 70}, {"svgd", false, 1, 70},  {"laplace", false, 1, 70}};
   RpinnSettingsValues settings;
   RpinnContext *context = rpinn_context_create();
   rpinn_settings_reset(&settings);
@@ -112,7 +109,7 @@ static void facts_are_those_of_the_methods(void **state) {
   (void)state;
   static const struct {
     const char *name, *title, *unit, *legend, *progress_unit, *first_fact, *file;
-    bool has_offsets, has_weights, moves_together;
+    bool has_offsets, has_weights, needs_prior, moves_together;
     RpinnReportSection sections[3];
     RpinnReportWarning warnings[4];
     const char *caution, *remark;
@@ -167,7 +164,17 @@ static void facts_are_those_of_the_methods(void **state) {
                    .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
                    .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNDONE_MEMBERS},
                    .caution = "the moment at which they were stopped",
-                   .remark = "svgd_trace.csv"}};
+                   .remark = "svgd_trace.csv"},
+                  {.name = "laplace",
+                   .title = "Laplace",
+                   .unit = "draw",
+                   .legend = "draw",
+                   .progress_unit = "draws",
+                   .first_fact = "Draws",
+                   .needs_prior = true,
+                   .sections = {RPINN_SECTION_MEMBERS},
+                   .warnings = {RPINN_WARNING_UNDONE_MEMBERS, RPINN_WARNING_LINEARISATION},
+                   .remark = "exact where the model is linear"}};
   for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
     const RpinnMethod *method = rpinn_method_find(expected[i].name);
     assert_string_equal(method->about.title, expected[i].title);
@@ -177,6 +184,7 @@ static void facts_are_those_of_the_methods(void **state) {
     assert_string_equal(method->facts[0].title, expected[i].first_fact);
     assert_int_equal(method->has_offsets, expected[i].has_offsets);
     assert_int_equal(method->has_weights, expected[i].has_weights);
+    assert_int_equal(method->needs_prior, expected[i].needs_prior);
     assert_int_equal(method->moves_together, expected[i].moves_together);
     assert_ptr_equal(method->draws, method->has_chains ? &rpinn_chain_draws : &rpinn_member_draws);
     assert_int_equal(method->judgement,
@@ -214,7 +222,9 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
                {"svgd", "map", "adam", NULL},
                {"svgd", "map", "adagrad", "minimises nothing"},
                {"svgd", "glorot", "lbfgs", "lbfgs cannot move the particles"},
-               {"svgd", "glorot", "lm", "lm cannot move the particles"}};
+               {"svgd", "glorot", "lm", "lm cannot move the particles"},
+               {"laplace", "glorot", "adam", NULL},
+               {"laplace", "map", "adam", "from draws of the prior, and not from start map"}};
   RpinnContext *context = rpinn_context_create();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     RpinnProblem problem = {0};

@@ -17,7 +17,8 @@ extern "C" {
   X(rpinn)                                                                                                   \
   X(ensemble)                                                                                                \
   X(nuts)                                                                                                    \
-  X(svgd)
+  X(svgd)                                                                                                    \
+  X(laplace)
 
 /* The choices of the setting, "map|rpinn|…": every name behind a bar, and the first bar left out. */
 #define RPINN_METHOD_CHOICE(name) "|" #name

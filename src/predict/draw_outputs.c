@@ -22,6 +22,15 @@ RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *poste
   return RPINN_OK;
 }
 
+void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior,
+                                 const double *theta, double *values) {
+  for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
+    double value = theta[posterior->model.unknown_start + k];
+    bool is_log = posterior->problem->unknowns[k].transform == RPINN_TRANSFORM_LOG;
+    values[outputs->unknown_start + k] = is_log ? exp(value) : value;
+  }
+}
+
 RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
                                         const double *theta, double *values) {
   if (outputs->num_quantities) RPINN_TRY(rpinn_posterior_predict(posterior, theta, values));
@@ -30,10 +39,6 @@ RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPo
     if (posterior->data->terms[term].points.count)
       RPINN_TRY(rpinn_posterior_evaluate_term(posterior, term, theta, values + outputs->test_starts[k]));
   }
-  for (size_t k = 0; k < posterior->problem->num_unknowns; k++) {
-    double value = theta[posterior->model.unknown_start + k];
-    bool is_log = posterior->problem->unknowns[k].transform == RPINN_TRANSFORM_LOG;
-    values[outputs->unknown_start + k] = is_log ? exp(value) : value;
-  }
+  rpinn_draw_outputs_unknowns(outputs, posterior, theta, values);
   return RPINN_OK;
 }

@@ -22,5 +22,8 @@ RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *poste
 /* values [num_values] of the draw theta, by the posterior that they were planned for or by one that shares it. */
 RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
                                         const double *theta, double *values);
+/* The unknowns among the same values, however the others are made. */
+void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior,
+                                 const double *theta, double *values);
 
 #endif

@@ -44,6 +44,15 @@ void rpinn_warn_of_undone_members(const RpinnRun *run, RpinnText *list) {
         (unsigned long long)(run->num_samples - results->num_members), (unsigned long long)run->num_samples);
 }
 
+void rpinn_warn_of_linearisation(const RpinnRun *run, RpinnText *list) {
+  if (!run->results.num_converged)
+    rpinn_text_append(
+        list,
+        "<li>The point of linearisation is no minimum of the loss: that of the linearised model "
+        "is lower by %.3g. The bands belong to another point than the most probable one.</li>\n",
+        run->laplace.energy - run->laplace.linear_energy);
+}
+
 void rpinn_warn_of_chains(const RpinnRun *run, RpinnText *list) {
   const RpinnChainResults *chains = &run->results.chains;
   RpinnWorstConvergence outputs = rpinn_worst_convergence(chains->num_outputs, chains->outputs);

@@ -15,6 +15,10 @@ uint64_t rpinn_map_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS); /* after those of all chains */
 }
 
+uint64_t rpinn_laplace_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 1); /* after the MAP's */
+}
+
 typedef struct Visit {
   const RpinnDrawPlan *plan;
   bool warmup;

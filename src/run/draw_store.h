@@ -23,6 +23,8 @@ uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw);
 uint64_t rpinn_chain_state_key(uint64_t chain);
 /* The same for the search of the MAP estimate that draws start from. */
 uint64_t rpinn_map_state_key(void);
+/* The same for the point at which a posterior is linearised. */
+uint64_t rpinn_laplace_state_key(void);
 
 /* A draw during a visit. */
 typedef struct RpinnVisitedDraw {

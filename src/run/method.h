@@ -37,6 +37,7 @@ typedef enum RpinnReportSection {
   X(FAILED_MEMBERS, failed_members)                                                                          \
   X(UNCONVERGED_MEMBERS, unconverged_members)                                                                \
   X(UNDONE_MEMBERS, undone_members)                                                                          \
+  X(LINEARISATION, linearisation)                                                                            \
   X(CHAINS, chains)
 
 typedef enum RpinnReportWarning {
@@ -82,6 +83,7 @@ typedef struct RpinnMethod {
   bool has_one_draw;         /* whatever the setting `samples` says */
   bool has_offsets;          /* every draw minimises an energy with noise of its own */
   bool has_weights;          /* converged draws have importance weights */
+  bool needs_prior;          /* on every parameter */
   bool moves_together;       /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
@@ -100,6 +102,8 @@ typedef struct RpinnMethod {
   void (*describe_settings)(const RpinnSettingsValues *settings, RpinnText *text);
 
   /* ---- results ---- */
+  /* What results need of the store beside the draws, before the pass over them; may be NULL. */
+  RpinnStatus (*prepare_results)(RpinnContext *context, RpinnRun *run);
   /* Results that the store has beside the draws; may be NULL. */
   RpinnStatus (*load_results)(RpinnContext *context, RpinnRun *run);
   /* Members of summary.json that only runs of this method have; may be NULL. */

@@ -7,6 +7,7 @@
 
 #include "draw_blocks.h"
 #include "finished_run.h"
+#include "linear_fields.h"
 #include "moments.h"
 #include "part_file.h"
 #include "run_state.h"
@@ -26,6 +27,12 @@ char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
 
 enum { KEPT_BYTES = 256 << 20, MAX_QUANTITIES = 1024 };
 
+/* What a thread evaluates draws with. */
+typedef struct Evaluator {
+  RpinnPlannedEvaluation plan;
+  RpinnLinearFields *linear; /* instead of the plan's, where fields are linearised; else NULL */
+} Evaluator;
+
 /* One pass over the members. */
 typedef struct Prediction {
   RpinnContext *context;
@@ -36,7 +43,7 @@ typedef struct Prediction {
   size_t num_quantities;
   const char **names;                    /* [num_quantities] */
   const RpinnResidualProgram **programs; /* [num_quantities] */
-  RpinnPlannedEvaluation *plans;         /* [num_posteriors] */
+  Evaluator *evaluators;                 /* [num_posteriors] */
   double *mean, *deviation, *low;        /* [num_values]; low is followed by the median and high */
   RpinnMoments *moments;
   RpinnKeptDraws *kept;
@@ -127,14 +134,16 @@ static RpinnStatus look_at_draw(void *user, const RpinnVisitedDraw *draw, bool *
 }
 
 static void *worker_of(void *user, size_t thread) {
-  return &((Prediction *)user)->plans[thread];
+  return &((Prediction *)user)->evaluators[thread];
 }
 
 static RpinnStatus compute_draw(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
                                 double *values) {
+  const Evaluator *own = worker;
   RpinnMemberBatch batch = {.num_members = 1, .parameters = draw->stored->parameters};
   (void)context;
-  return rpinn_evaluation_run(worker, &batch, values);
+  if (!own->linear) return rpinn_evaluation_run(&own->plan, &batch, values);
+  return rpinn_linear_fields_evaluate(own->linear, &own->plan.evaluation, batch.parameters, values);
 }
 
 static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw, const double *values) {
@@ -146,15 +155,21 @@ static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw, const dou
 
 /* The evaluation, for every thread. */
 static RpinnStatus plan_evaluations(Prediction *prediction) {
-  const RpinnRun *run = prediction->run;
+  RpinnRun *run = prediction->run;
   RpinnEvaluation evaluation = {.num_points = prediction->points.count,
                                 .points = prediction->points.x,
                                 .num_programs = prediction->num_quantities,
                                 .programs = prediction->programs};
-  prediction->plans = calloc(run->num_posteriors, sizeof *prediction->plans);
-  if (!prediction->plans) return rpinn_fail_memory(prediction->context);
-  for (size_t i = 0; i < run->num_posteriors; i++)
-    RPINN_TRY(rpinn_evaluation_plan(run->posteriors[i]->backend, &evaluation, &prediction->plans[i]));
+  prediction->evaluators = calloc(run->num_posteriors, sizeof *prediction->evaluators);
+  if (!prediction->evaluators) return rpinn_fail_memory(prediction->context);
+  if (run->method->prepare_results) RPINN_TRY(run->method->prepare_results(prediction->context, run));
+  for (size_t i = 0; i < run->num_posteriors; i++) {
+    Evaluator *own = &prediction->evaluators[i];
+    RPINN_TRY(rpinn_evaluation_plan(run->posteriors[i]->backend, &evaluation, &own->plan));
+    if (run->laplace.at)
+      RPINN_TRY(
+          rpinn_linear_fields_create(prediction->context, run->posteriors[i], run->laplace.at, &own->linear));
+  }
   return RPINN_OK;
 }
 
@@ -258,9 +273,11 @@ char *rpinn_run_predict(RpinnContext *context, const char *folder, const RpinnPr
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   rpinn_moments_destroy(prediction.moments);
   rpinn_kept_draws_destroy(prediction.kept);
-  for (size_t i = 0; prediction.plans && i < prediction.run->num_posteriors; i++)
-    rpinn_evaluation_release(&prediction.plans[i]);
-  free(prediction.plans);
+  for (size_t i = 0; prediction.evaluators && i < prediction.run->num_posteriors; i++) {
+    rpinn_evaluation_release(&prediction.evaluators[i].plan);
+    rpinn_linear_fields_destroy(prediction.evaluators[i].linear);
+  }
+  free(prediction.evaluators);
   free(prediction.mean);
   rpinn_run_destroy(prediction.run);
   if (status == RPINN_OK) return csv.bytes;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "linear_fields.h"
 #include "results_pass.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
@@ -13,6 +14,7 @@ struct RpinnResultsWorker {
   const RpinnDrawOutputs *outputs;
   RpinnPosterior *posterior;
   bool with_file;
+  RpinnLinearFields *linear; /* NULL: fields are what the network gives */
 };
 
 RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member) {
@@ -29,8 +31,10 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
 
 /* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
  * the rows of a gaussian term is not used. */
-static RpinnStatus find_log_likelihood(RpinnPosterior *posterior, const double *theta, double *row) {
-  RPINN_TRY(rpinn_posterior_residuals(posterior, theta, row, NULL));
+static RpinnStatus find_log_likelihood(const RpinnResultsWorker *worker, const double *theta, double *row) {
+  RpinnPosterior *posterior = worker->posterior;
+  RPINN_TRY(worker->linear ? rpinn_linear_fields_rows(worker->linear, theta, row)
+                           : rpinn_posterior_residuals(posterior, theta, row, NULL));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
     for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
@@ -45,9 +49,10 @@ static RpinnStatus compute_draw(void *worker, RpinnContext *context, const Rpinn
   const RpinnResultsWorker *own = worker;
   const double *theta = draw->stored->parameters;
   (void)context;
-  RPINN_TRY(rpinn_draw_outputs_evaluate(own->outputs, own->posterior, theta, values));
+  RPINN_TRY(own->linear ? rpinn_linear_fields_outputs(own->linear, own->outputs, theta, values)
+                        : rpinn_draw_outputs_evaluate(own->outputs, own->posterior, theta, values));
   if (!own->with_file) return RPINN_OK;
-  return find_log_likelihood(own->posterior, theta, values + own->outputs->num_values);
+  return find_log_likelihood(own, theta, values + own->outputs->num_values);
 }
 
 static void *worker_of(void *user, size_t thread) {
@@ -113,16 +118,22 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   if (!results->mean || !results->deviation || !results->low || !results->kept || !results->statistics ||
       !pass->workers || !pass->moments)
     return rpinn_fail_memory(pass->context);
-  for (size_t i = 0; i < run->num_posteriors; i++)
-    pass->workers[i] = (RpinnResultsWorker){&run->outputs, run->posteriors[i], pass->with_file};
   results->median = results->low + count;
   results->high = results->median + count;
+  for (size_t i = 0; i < run->num_posteriors; i++) {
+    pass->workers[i] = (RpinnResultsWorker){
+        .outputs = &run->outputs, .posterior = run->posteriors[i], .with_file = pass->with_file};
+    if (run->laplace.at)
+      RPINN_TRY(rpinn_linear_fields_create(pass->context, run->posteriors[i], run->laplace.at,
+                                           &pass->workers[i].linear));
+  }
   return RPINN_OK;
 }
 
 static RpinnStatus gather(RpinnResultsPass *pass) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   RpinnRun *run = pass->run;
+  if (run->method->prepare_results) RPINN_TRY(run->method->prepare_results(pass->context, run));
   RPINN_TRY(allocate(pass));
   RPINN_TRY(run->method->draws->gather(pass));
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
@@ -135,6 +146,8 @@ RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool wi
   RpinnStatus status = gather(&pass);
   rpinn_posterior_file_destroy(pass.file);
   rpinn_moments_destroy(pass.moments);
+  for (size_t i = 0; pass.workers && i < run->num_posteriors; i++)
+    rpinn_linear_fields_destroy(pass.workers[i].linear);
   free(pass.workers);
   return status;
 }

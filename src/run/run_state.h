@@ -96,6 +96,17 @@ typedef struct RpinnParticleTrace {
 
 enum { RPINN_TRACE_SCORES = 6 };
 
+/* The posterior linearised at its most probable point. */
+typedef struct RpinnLaplaceResult {
+  double *at;            /* [N] that point, theta*; NULL for methods that linearise nothing */
+  double energy;         /* E(theta*) */
+  double linear_energy;  /* the least energy of the linearised model; E(theta*) itself at a minimiser */
+  double log_evidence;   /* of all rows, in the units of the data */
+  double leave_one_out;  /* sum over measured rows of their log density given all others, likewise */
+  double num_starts;     /* from which theta* was sought … */
+  double num_at_minimum; /* … and those that ended at its energy, or next to it */
+} RpinnLaplaceResult;
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
@@ -133,6 +144,7 @@ struct RpinnRun {
   RpinnRunResults results;
   double seconds; /* of all sessions of this run */
   bool interrupted, out_of_time;
+  RpinnLaplaceResult laplace;
   RpinnText prior_choice; /* the curve of a scale that this session chose, as JSON */
   RpinnText json, table;
 };
@@ -168,6 +180,10 @@ RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run);
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnRun *run,
+                                         const RpinnMemberTarget *targets);
+/* run->laplace as the store has it. */
+RpinnStatus rpinn_run_load_laplace(RpinnContext *context, RpinnRun *run);
 /* results.particles as the store has them. */
 RpinnStatus rpinn_run_load_particle_trace(RpinnContext *context, RpinnRun *run);
 /* Seconds of one iteration of all particles, on all threads. */

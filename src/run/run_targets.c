@@ -132,9 +132,25 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
   return RPINN_OK;
 }
 
+/* A scale that is still to be chosen will be finite. */
+static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  bool is_given = posterior->sigmas.rule == RPINN_SCALE_GIVEN;
+  if (!run->method->needs_prior) return RPINN_OK;
+  for (size_t j = is_given ? 0 : posterior->model.unknown_start; j < posterior->model.num_parameters; j++)
+    if (!(posterior->model.prior_root[j] > 0))
+      return rpinn_fail(context, RPINN_ERROR_INPUT,
+                        "method %s needs a prior on every parameter, and %s no prior; expected a finite "
+                        "scale, such as --prior-scale 1",
+                        run->problem->settings.values[RPINN_SETTING_METHOD].text,
+                        j < posterior->model.unknown_start ? "networks have" : "an unknown has");
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
   RpinnStart start = (RpinnStart)rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
   RPINN_TRY(run->method->check_settings(context, run->problem));
+  RPINN_TRY(check_prior(context, run));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
   for (size_t i = 0; i < run->num_threads; i++) {

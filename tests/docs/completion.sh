@@ -34,7 +34,7 @@ complete_to 'field|solve|--help' reference ''
 complete_to '--iterations' run --iter
 complete_to 'map' run --method m
 complete_to 'map' run --method = m
-complete_to 'map|rpinn|ensemble|nuts|svgd' run --method =
+complete_to 'map|rpinn|ensemble|nuts|svgd|laplace' run --method =
 complete_to 'adam|adagrad' run poisson-linear --optimizer ada
 complete_to 'poisson-linear|poisson-nonlinear' check poi
 complete_to 'heat.yaml' check hea

@@ -1,0 +1,268 @@
+/* theta* is the lowest minimum of E without offsets that Levenberg–Marquardt finds from draws of the prior (near zero a search
+ * ends in u = 0 with all data as noise), then moved on by Gauss–Newton steps unless they raise E: for a linear model the
+ * first one is exact. */
+#include "laplace_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "saved_state.h"
+#include "scale_trial.h"
+#include "task_pool.h"
+
+enum { NUM_STARTS = 8, ITERATIONS = 200, MAX_NEWTON_STEPS = 12 };
+
+typedef struct Search {
+  RpinnRunProgress *progress;
+  const RpinnPosterior *posterior;
+  double *theta; /* [NUM_STARTS][N] */
+  double energies[NUM_STARTS];
+} Search;
+
+/* ---- in a thread ---- */
+
+typedef struct Worker {
+  Search *search;
+  RpinnDoubleTarget target;
+} Worker;
+
+static bool pool_is_stopped(void *pool) {
+  return rpinn_task_pool_is_stopped(pool);
+}
+
+static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                               void **worker) {
+  Worker *own = *worker = calloc(1, sizeof *own);
+  (void)pool;
+  (void)thread;
+  if (!own) return rpinn_fail_memory(context);
+  own->search = user;
+  return rpinn_double_target_open(context, own->search->posterior, &own->target);
+}
+
+static void close_worker(void *worker) {
+  Worker *own = worker;
+  if (own) rpinn_double_target_close(&own->target);
+  free(own);
+}
+
+/* From theta = mean + normal / root: a draw from the prior. */
+static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t start) {
+  Worker *own = worker;
+  const RpinnEnergyModel *model = &own->search->posterior->model;
+  double *theta = own->search->theta + start * model->num_parameters;
+  RpinnStream stream = rpinn_stream(own->search->posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
+  rpinn_stream_normals(&stream, model->num_parameters, theta);
+  for (size_t j = 0; j < model->num_parameters; j++)
+    theta[j] = model->prior_mean[j] + theta[j] / model->prior_root[j];
+  return rpinn_scale_minimise(context, &own->target.squares, ITERATIONS, pool_is_stopped, pool, theta,
+                              &own->search->energies[start]);
+}
+
+/* ---- in the thread of the caller ---- */
+
+static bool tick(void *user, uint64_t counted) {
+  (void)counted;
+  return rpinn_run_progress_tick(((Search *)user)->progress);
+}
+
+static RpinnStatus minimise_all(RpinnContext *context, Search *search) {
+  RpinnRun *run = search->progress->run;
+  RpinnTaskPoolResult result;
+  RpinnTaskPoolOptions pool = {.num_threads = run->num_threads < NUM_STARTS ? run->num_threads : NUM_STARTS,
+                               .num_tasks = NUM_STARTS,
+                               .user = search,
+                               .open_worker = open_worker,
+                               .close_worker = close_worker,
+                               .perform = minimise,
+                               .tick = tick};
+  RPINN_TRY(rpinn_task_pool_run(context, &pool, &result));
+  run->interrupted = result.interrupted;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_laplace_energy(const RpinnLeastSquares *squares, const double *theta, double *rows,
+                                 double *energy) {
+  RPINN_TRY(squares->residuals(squares->data, theta, rows));
+  *energy = 0;
+  for (size_t i = 0; i < squares->num_rows; i++) *energy += 0.5 * rows[i] * rows[i];
+  for (size_t j = 0; j < squares->num_parameters; j++) {
+    double row = (theta[j] - squares->prior_mean[j]) * squares->prior_root[j];
+    *energy += 0.5 * row * row;
+  }
+  return RPINN_OK;
+}
+
+/* The linearisation at laplace->at, moved to the linearised mean unless that raises E. room [N + M]. */
+static RpinnStatus polish(const RpinnLeastSquares *squares, RpinnLaplaceResult *laplace, double *room,
+                          RpinnLinearisation **linearisation) {
+  double *candidate = room, *rows = room + squares->num_parameters;
+  RPINN_TRY(rpinn_laplace_energy(squares, laplace->at, rows, &laplace->energy));
+  RPINN_TRY(rpinn_linearisation_create(squares, laplace->at, linearisation));
+  for (int step = 0; step < MAX_NEWTON_STEPS; step++) {
+    double energy;
+    RPINN_TRY(rpinn_linearisation_mean(*linearisation, candidate));
+    RPINN_TRY(rpinn_laplace_energy(squares, candidate, rows, &energy));
+    double fall = laplace->energy - energy;
+    if (!(fall >= -1e-12 * energy)) break; /* below that E cannot tell, and the step is the better one */
+    memcpy(laplace->at, candidate, squares->num_parameters * sizeof *candidate);
+    laplace->energy = energy;
+    rpinn_linearisation_destroy(*linearisation);
+    RPINN_TRY(rpinn_linearisation_create(squares, laplace->at, linearisation));
+    if (fall <= 1e-10 * energy) break;
+  }
+  return RPINN_OK;
+}
+
+/* Rows are whitened: -log s_i turns their densities into those of data. */
+static RpinnStatus tell(RpinnContext *context, const RpinnPosterior *posterior,
+                        const RpinnLinearisation *linearisation, RpinnLaplaceResult *laplace) {
+  const RpinnEnergyModel *model = &posterior->model;
+  bool *is_data = malloc((model->num_rows + 1) * sizeof *is_data);
+  if (!is_data) return rpinn_fail_memory(context);
+  rpinn_posterior_data_rows(posterior, is_data);
+  laplace->linear_energy = rpinn_linearisation_energy(linearisation);
+  laplace->log_evidence = rpinn_linearisation_log_evidence(linearisation);
+  laplace->leave_one_out = 0;
+  for (size_t t = 0, i = 0; t < model->num_terms; t++) {
+    double log_sigma = log(rpinn_posterior_term_sigma(posterior, t));
+    for (size_t k = 0; k < model->terms[t].num_rows; k++, i++) {
+      laplace->log_evidence -= log_sigma;
+      if (is_data[i])
+        laplace->leave_one_out += rpinn_linearisation_leave_out(linearisation, i).log_density - log_sigma;
+    }
+  }
+  free(is_data);
+  return RPINN_OK;
+}
+
+static RpinnStatus linearise(RpinnContext *context, const RpinnPosterior *posterior,
+                             RpinnLaplaceResult *laplace) {
+  RpinnDoubleTarget target;
+  RpinnLinearisation *linearisation = NULL;
+  double *room = malloc((posterior->model.num_parameters + posterior->model.num_rows + 1) * sizeof *room);
+  if (!room) return rpinn_fail_memory(context);
+  RpinnStatus status = rpinn_double_target_open(context, posterior, &target);
+  if (status == RPINN_OK) status = polish(&target.squares, laplace, room, &linearisation);
+  if (status == RPINN_OK) status = tell(context, posterior, linearisation, laplace);
+  rpinn_linearisation_destroy(linearisation);
+  rpinn_double_target_close(&target);
+  free(room);
+  if (status != RPINN_ERROR_NUMERIC) return status;
+  return rpinn_fail(context, status, "the posterior cannot be linearised: its rows are not finite there");
+}
+
+static RpinnStatus choose(RpinnContext *context, const Search *search, RpinnLaplaceResult *laplace) {
+  size_t best = 0, N = search->posterior->model.num_parameters;
+  for (size_t k = 1; k < NUM_STARTS; k++)
+    if (search->energies[k] < search->energies[best]) best = k;
+  if (!isfinite(search->energies[best]))
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the most probable point was not found: no search from %d draws of the prior ended at "
+                      "a finite loss",
+                      NUM_STARTS);
+  memcpy(laplace->at, search->theta + best * N, N * sizeof(double));
+  laplace->num_starts = NUM_STARTS;
+  for (size_t k = 0; k < NUM_STARTS; k++) /* within one nat: about as probable */
+    laplace->num_at_minimum += search->energies[k] <= search->energies[best] + 1;
+  return linearise(context, search->posterior, laplace);
+}
+
+static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress) {
+  RpinnRun *run = progress->run;
+  Search search = {.progress = progress, .posterior = run->posteriors[0]};
+  search.theta = malloc((NUM_STARTS * search.posterior->model.num_parameters + 1) * sizeof *search.theta);
+  if (!search.theta) return rpinn_fail_memory(context);
+  for (size_t k = 0; k < NUM_STARTS; k++) search.energies[k] = (double)INFINITY;
+  RpinnStatus status = minimise_all(context, &search);
+  if (status == RPINN_OK && !run->interrupted) status = choose(context, &search, &run->laplace);
+  free(search.theta);
+  return status;
+}
+
+/* ---- in the store ---- */
+
+static const RpinnStateForm form = {"point of linearisation", 0x4c41504c41434531, 1, sizeof(uint64_t)};
+
+static void pass_fields(RpinnStateCursor *cursor, size_t num_parameters, RpinnLaplaceResult *laplace) {
+  double *const numbers[] = {&laplace->energy,        &laplace->linear_energy, &laplace->log_evidence,
+                             &laplace->leave_one_out, &laplace->num_starts,    &laplace->num_at_minimum};
+  for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) rpinn_state_numbers(cursor, numbers[k], 1);
+  rpinn_state_numbers(cursor, laplace->at, num_parameters);
+}
+
+static size_t state_size(const RpinnRun *run) {
+  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
+  RpinnLaplaceResult nothing = {0};
+  pass_fields(&cursor, run->posteriors[0]->model.num_parameters, &nothing);
+  return rpinn_state_size(&form, cursor.position);
+}
+
+static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
+  uint64_t N = run->posteriors[0]->model.num_parameters;
+  size_t size = state_size(run);
+  void *state = malloc(size);
+  if (!state) return rpinn_fail_memory(context);
+  RpinnStateCursor cursor = rpinn_state_begin(&form, &N, state, size);
+  pass_fields(&cursor, N, &run->laplace);
+  rpinn_state_end(&cursor);
+  RpinnStatus status =
+      rpinn_member_store_put_state(context, run->store, rpinn_laplace_state_key(), state, size);
+  free(state);
+  return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
+}
+
+static RpinnStatus restore(RpinnContext *context, RpinnRun *run, const void *state, size_t size) {
+  size_t N = run->posteriors[0]->model.num_parameters;
+  uint64_t owner;
+  RpinnStateCursor cursor;
+  RPINN_TRY(rpinn_state_header(context, &form, state, size, &owner));
+  if (owner != N)
+    return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
+                         "the point of linearisation has %llu parameters; expected %zu",
+                         (unsigned long long)owner, N);
+  RPINN_TRY(rpinn_state_open(context, &form, state, size, state_size(run), &cursor));
+  pass_fields(&cursor, N, &run->laplace);
+  return RPINN_OK;
+}
+
+static RpinnStatus load(RpinnContext *context, RpinnRun *run, bool *found) {
+  void *state = NULL;
+  size_t size;
+  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_laplace_state_key(), &state, &size));
+  *found = state != NULL;
+  RpinnStatus status = state ? restore(context, run, state, size) : RPINN_OK;
+  free(state);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+static RpinnStatus make_room(RpinnContext *context, RpinnRun *run) {
+  run->laplace.at = calloc(run->posteriors[0]->model.num_parameters + 1, sizeof(double));
+  return run->laplace.at ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress) {
+  RpinnRun *run = progress->run;
+  bool found = false;
+  RPINN_TRY(make_room(context, run));
+  if (run->options->resume) RPINN_TRY(load(context, run, &found));
+  if (found) return RPINN_OK;
+  RPINN_TRY(seek(context, progress));
+  if (run->interrupted) return RPINN_OK;
+  rpinn_run_folder_log(&run->folder, "the most probable point has loss %.6g, log evidence %.6g",
+                       run->laplace.energy, run->laplace.log_evidence);
+  return save(context, run);
+}
+
+RpinnStatus rpinn_run_load_laplace(RpinnContext *context, RpinnRun *run) {
+  bool found;
+  if (run->laplace.at) return RPINN_OK;
+  RPINN_TRY(make_room(context, run));
+  RPINN_TRY(load(context, run, &found));
+  if (found) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
+                       "this run has lost the point at which it is linearised");
+}

@@ -1,0 +1,17 @@
+/* The point at which a posterior is linearised, and what is known there: sought once, and kept in the store. */
+#ifndef RPINN_RUN_LAPLACE_MAP_H
+#define RPINN_RUN_LAPLACE_MAP_H
+
+#include "double_target.h"
+#include "linearisation.h"
+#include "run_progress.h"
+
+/* Fill run->laplace: as an earlier session left it in the store, or found now, on all threads, and then put there. Depends on
+ * the posterior and its seed alone. run->interrupted where the caller wanted an end; then there is none. */
+RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress);
+
+/* E without offsets at theta [N], in double; rows [M] receives the whitened rows. */
+RpinnStatus rpinn_laplace_energy(const RpinnLeastSquares *squares, const double *theta, double *rows,
+                                 double *energy);
+
+#endif

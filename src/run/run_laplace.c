@@ -1,0 +1,147 @@
+/* Draws of method laplace: member k is the draw of the linearised posterior that the noise of rPINN's member k leads to, so
+ * that the two are the same where the model is linear. Its loss is that of the linearised rows r* + A (theta - theta*) - xi. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "laplace_map.h"
+#include "task_pool.h"
+
+typedef struct Session {
+  RpinnContext *context;
+  RpinnRun *run;
+  RpinnRunProgress progress;
+  RpinnDoubleTarget target;
+  RpinnLinearisation *linearisation; /* NULL until a draw is to be made */
+  size_t M, N, num_statistics;
+  double *memory;
+  double *rows;                  /* [M] at theta* */
+  double *draw_rows;             /* [M] of the linearised model at the draw */
+  double *noise;                 /* [M + N] */
+  double *theta, *direction;     /* [N] */
+  double *gradient, *statistics; /* [N], [num_statistics] */
+} Session;
+
+static RpinnStatus begin(Session *session) {
+  const RpinnRun *run = session->run;
+  double energy;
+  RPINN_TRY(rpinn_double_target_open(session->context, run->posteriors[0], &session->target));
+  session->M = session->target.squares.num_rows;
+  session->N = session->target.squares.num_parameters;
+  session->num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
+  session->memory = calloc(3 * session->M + 4 * session->N + session->num_statistics, sizeof(double));
+  if (!session->memory) return rpinn_fail_memory(session->context);
+  session->rows = session->memory;
+  session->draw_rows = session->rows + session->M;
+  session->noise = session->draw_rows + session->M;
+  session->theta = session->noise + session->M + session->N;
+  session->direction = session->theta + session->N;
+  session->gradient = session->direction + session->N;
+  session->statistics = session->gradient + session->N;
+  RPINN_TRY(rpinn_laplace_energy(&session->target.squares, run->laplace.at, session->rows, &energy));
+  return rpinn_linearisation_create(&session->target.squares, run->laplace.at, &session->linearisation);
+}
+
+/* The parts of the loss and the norm of its gradient A^T r + P p. */
+static RpinnStatus measure(Session *session) {
+  const RpinnLeastSquares *squares = &session->target.squares;
+  const RpinnEnergyModel *model = &session->run->posteriors[0]->model;
+  const double *at = session->run->laplace.at;
+  double *rows = session->draw_rows, *parts = session->statistics + RPINN_NUM_MEMBER_STATISTICS, norm = 0;
+  for (size_t j = 0; j < session->N; j++) session->direction[j] = session->theta[j] - at[j];
+  RPINN_TRY(squares->jacobian_times(squares->data, at, session->direction, rows));
+  memset(session->statistics, 0, session->num_statistics * sizeof(double));
+  for (size_t t = 0, i = 0; t < model->num_terms; t++)
+    for (size_t k = 0; k < model->terms[t].num_rows; k++, i++) {
+      rows[i] += session->rows[i] - session->noise[i];
+      parts[t] += 0.5 * rows[i] * rows[i];
+    }
+  RPINN_TRY(squares->transposed_times(squares->data, at, rows, session->gradient));
+  for (size_t j = 0; j < session->N; j++) {
+    double root = squares->prior_root[j],
+           row = (session->theta[j] - squares->prior_mean[j]) * root - session->noise[session->M + j],
+           slope = session->gradient[j] + root * row;
+    parts[model->num_terms] += 0.5 * row * row;
+    norm += slope * slope;
+  }
+  for (size_t t = 0; t <= model->num_terms; t++) session->statistics[RPINN_MEMBER_LOSS] += parts[t];
+  session->statistics[RPINN_MEMBER_GRADIENT_NORM] = sqrt(norm);
+  return RPINN_OK;
+}
+
+/* Is theta* a minimiser? There E is the least energy of the linearised model; a tenth of a nat is a small part of what moves
+ * a band. */
+static bool is_at_minimum(const RpinnLaplaceResult *laplace) {
+  return laplace->energy - laplace->linear_energy <= 0.1;
+}
+
+static RpinnStatus make_draw(Session *session, uint64_t index) {
+  RpinnRun *run = session->run;
+  double begun = rpinn_task_pool_now();
+  bool converged = is_at_minimum(&run->laplace);
+  if (!session->linearisation) RPINN_TRY(begin(session));
+  rpinn_posterior_draw_offsets(run->posteriors[0], index, session->noise);
+  RPINN_TRY(rpinn_linearisation_draw(session->linearisation, session->noise, session->theta));
+  RPINN_TRY(measure(session));
+  double loss = session->statistics[RPINN_MEMBER_LOSS];
+  session->statistics[RPINN_MEMBER_EVALUATIONS] = 1;
+  session->statistics[RPINN_MEMBER_CONVERGED] = converged;
+  session->statistics[RPINN_MEMBER_SECONDS] = rpinn_task_pool_now() - begun;
+  const double trace[] = {0, loss};
+  RpinnStoredMember member = {
+      .index = index,
+      .num_parameters = session->N,
+      .parameters = session->theta,
+      .num_statistics = session->num_statistics,
+      .statistics = session->statistics,
+      .num_trace = 1,
+      .trace = trace,
+      .stop = rpinn_stop_name(converged ? RPINN_STOP_GRADIENT_SMALL : RPINN_STOP_NO_PROGRESS)};
+  RPINN_TRY(rpinn_member_store_put(session->context, run->store, &member));
+  session->progress.done++;
+  session->progress.done_here++;
+  rpinn_run_progress_add_loss(&session->progress, loss);
+  return RPINN_OK;
+}
+
+/* The draws that are missing, until the caller or the clock wants an end. */
+static RpinnStatus make_draws(Session *session) {
+  RpinnRun *run = session->run;
+  RpinnRunProgress *progress = &session->progress;
+  double begun = rpinn_task_pool_now(), limit = rpinn_run_time_limit(run);
+  RPINN_TRY(rpinn_laplace_map_find(session->context, progress));
+  if (run->options->resume)
+    RPINN_TRY(rpinn_member_store_count(session->context, run->store, run->num_samples, &progress->done,
+                                       &progress->failed));
+  for (uint64_t k = 0; k < run->num_samples && !run->interrupted && !run->out_of_time; k++) {
+    bool has;
+    RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
+    if (has) continue;
+    RPINN_TRY(make_draw(session, k));
+    bool is_last = progress->done == run->num_samples;
+    run->interrupted = rpinn_run_progress_tick(progress) && !is_last;
+    run->out_of_time = limit > 0 && rpinn_task_pool_now() - begun > limit && !is_last && !run->interrupted;
+  }
+  RPINN_TRY(rpinn_member_store_flush(session->context, run->store));
+  rpinn_run_progress_report(progress, true);
+  rpinn_run_folder_log(&run->folder, "%llu of %llu draws are done", (unsigned long long)progress->done,
+                       (unsigned long long)run->num_samples);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnRun *run,
+                                         const RpinnMemberTarget *targets) {
+  Session *session = calloc(1, sizeof *session);
+  (void)targets; /* linearised in double, whatever precision they have */
+  if (!session) return rpinn_fail_memory(context);
+  session->context = context;
+  session->run = run;
+  session->progress =
+      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
+  RpinnStatus status = make_draws(session);
+  rpinn_linearisation_destroy(session->linearisation);
+  rpinn_double_target_close(&session->target);
+  free(session->memory);
+  free(session);
+  return status;
+}
