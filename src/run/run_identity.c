@@ -44,7 +44,7 @@ static RpinnStatus compare_statement(RpinnContext *context, const RpinnRun *run,
   *same = false;
   if (status == RPINN_ERROR_INPUT) return RPINN_OK;
   if (status == RPINN_OK) status = write_problem(context, stated, false, &before);
-  if (status == RPINN_OK) status = write_problem(context, run->problem, truth_is_made, &now);
+  if (status == RPINN_OK) status = write_problem(context, run->posteriors[0]->problem, truth_is_made, &now);
   *same = status == RPINN_OK && !strcmp(before.bytes, now.bytes);
   rpinn_text_free(&before);
   rpinn_text_free(&now);

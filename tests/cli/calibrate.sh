@@ -70,6 +70,16 @@ run 0 run chosen/runs/rpinn-0001/run.yaml --out again --quiet
 cmp chosen/runs/rpinn-0001/posterior.nc again/posterior.nc || complain "run.yaml of a chosen scale gives other draws"
 cmp chosen/runs/rpinn-0001/run.yaml again/run.yaml || complain "run.yaml of a chosen scale gives another run.yaml"
 
+for rule in loo evidence; do
+  chosen=(run line.yaml --prior-scale $rule --quiet)
+  run 0 "${chosen[@]}" --samples 5 --out "$rule-whole"
+  run 0 "${chosen[@]}" --samples 3 --out $rule
+  run 0 "${chosen[@]}" --samples 4 --out $rule --resume
+  run 0 run $rule/run.yaml --samples 5 --quiet --out $rule --resume
+  cmp $rule/posterior.nc "$rule-whole/posterior.nc" || complain "a run with a scale by $rule that went on has other draws"
+done
+mistake "was prior: {epsilon: 0, chosen_by: loo}, is now prior: {epsilon: 0, chosen_by: evidence}" \
+  run line.yaml --prior-scale evidence --quiet --samples 5 --out loo --resume
 # An unknown that is predicted too has one row, and the same command goes on; one data set has no spread of scores.
 sed 's/quantities: \[u\]/quantities: [u, c]/' line.yaml > both.yaml
 run 0 calibrate both.yaml --datasets 1 --members 39 --out both --quiet
