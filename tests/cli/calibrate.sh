@@ -102,6 +102,8 @@ done
 
 mistake "another --out" calibrate line.yaml --datasets 2 --members 79 --out line
 mistake "at least 39" calibrate line.yaml --members 20 --out few
+mistake "--members: found '39.5'; expected a whole number of at least 39" calibrate line.yaml --members 39.5 --out few
+mistake "the run for data set 1 has 10 draws; expected at least 39" calibrate line.yaml --methods nuts --warmup 20 --chains 2 --out short --quiet --datasets 1 --samples 5
 mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
 mistake "method map has one draw" calibrate line.yaml --methods map --out map
 mistake "found 'nutz'" calibrate line.yaml --methods rpinn,nutz --out typo
