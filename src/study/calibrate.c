@@ -78,6 +78,15 @@ static RpinnStatus check_members(RpinnContext *context, RpinnCalibration *calibr
                        calibration->members, RPINN_CALIBRATION_MIN_DRAWS, RPINN_CALIBRATION_MIN_DRAWS);
 }
 
+/* Data set k of seed s has the seed 10000 s + k, and seeds end where doubles stop to count. */
+static RpinnStatus check_seed(RpinnContext *context, const RpinnProblem *base) {
+  const double most = 900719925473;
+  if (base->settings.values[RPINN_SETTING_SEED].number <= most) return RPINN_OK;
+  return rpinn_fail_at(context, (RpinnPlace){.file = "--seed"},
+                       "found %s; expected at most %.0f to calibrate with",
+                       base->settings.values[RPINN_SETTING_SEED].text, most);
+}
+
 /* ---- the problem of one data set ---- */
 
 typedef struct OwnOverrides {
@@ -99,8 +108,8 @@ static void add_seed(OwnOverrides *own, RpinnOverride *overrides, size_t *count,
   add_override(own, overrides, count, name, text);
 }
 
-/* base: the problem as it stands, for its seeds; NULL: load that one. Data set k of seed s has the seed 10000 s + k, so that
- * other seeds have other data sets. */
+/* base: the problem as it stands, for its seeds; NULL: load that one. Other seeds have other data
+ * sets. */
 static RpinnStatus load_problem(RpinnContext *context, const RpinnCalibration *calibration,
                                 const RpinnProblem *base, const char *method, size_t data_set,
                                 RpinnProblem **problem) {
@@ -409,6 +418,7 @@ static RpinnStatus begin(RpinnContext *context, RpinnCalibration *calibration) {
   RPINN_TRY(read_redraw(context, calibration));
   RPINN_TRY(check_members(context, calibration));
   RpinnStatus status = load_problem(context, calibration, NULL, NULL, 0, &base);
+  if (status == RPINN_OK) status = check_seed(context, base);
   if (status == RPINN_OK) status = rpinn_run_prepare(context, base, &usual, &run);
   if (status == RPINN_OK) status = calibrate(context, calibration, base, run->posteriors[0]);
   rpinn_run_destroy(run);

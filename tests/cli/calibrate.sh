@@ -108,6 +108,7 @@ mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
 mistake "method map has one draw" calibrate line.yaml --methods map --out map
 mistake "found 'nutz'" calibrate line.yaml --methods rpinn,nutz --out typo
 mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
+mistake "--seed: found 900719925474; expected at most 900719925473" calibrate line.yaml --seed 900719925474 --out seed
 mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0
 sed "s/network: \[6\]/network: [$(printf '4096,%.0s' {1..62})4096]/" line.yaml > large.yaml
 mistake "GB of memory, and the machine has" calibrate large.yaml --threads 64 --out large
