@@ -165,8 +165,9 @@ static void lines_are_ten_seconds_apart(void **state) {
 
 /* ---- signals ---- */
 
-/* A process that catches signals, goes on without readers if asked to, and gets these signals, up to three of them. Its end: the number of the signal that killed it,
- * or minus the exit code, which counts how often it saw the wish to stop. */
+/* A process that catches signals, goes on without readers if asked to, and gets these signals, up to three of them.
+ * Its end: the number of the signal that killed it, or minus the exit code, which counts how often it saw the wish to
+ * stop. */
 static int end_of(bool without_readers, int first, int second, int third) {
   const int signals[] = {first, second, third};
   pid_t process = fork();
