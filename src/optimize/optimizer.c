@@ -142,7 +142,8 @@ RpinnStatus rpinn_optimizer_start(RpinnContext *context, RpinnOptimizer *optimiz
   optimizer->num_noted = optimizer->num_trace = 0;
   optimizer->trace_stride = 1;
   rpinn_context_clear_error(context);
-  RPINN_TRY(rpinn_explain_failure(context, "target", optimizer->called, optimizer->method->begin(optimizer)));
+  RpinnStatus status = optimizer->method->begin(optimizer); /* sets `called`, so it comes first */
+  RPINN_TRY(rpinn_explain_failure(context, "target", optimizer->called, status));
   optimizer->window_loss = optimizer->lowest_loss;
   optimizer->started = true;
   return RPINN_OK;
