@@ -123,18 +123,8 @@ static void test_summary(void **state) {
   check_close(summary.coverage[2].error, 1.0 / 3, 1e-15);
 }
 
-static void test_difference(void **state) {
-  (void)state;
-  static const double first[] = {1, 2, 6}, second[] = {2, 2, 3};
-  RpinnCalibrationMean difference = rpinn_calibration_difference(3, first, second);
-  check_close(difference.mean, 2.0 / 3, 1e-15);
-  check_close(difference.error,
-              sqrt(((5.0 / 3) * (5.0 / 3) + (2.0 / 3) * (2.0 / 3) + (7.0 / 3) * (7.0 / 3)) / 2 / 3), 1e-15);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_scores_by_hand),
-                                     cmocka_unit_test(test_exchangeable), cmocka_unit_test(test_summary),
-                                     cmocka_unit_test(test_difference)};
+                                     cmocka_unit_test(test_exchangeable), cmocka_unit_test(test_summary)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

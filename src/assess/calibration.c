@@ -95,14 +95,3 @@ void rpinn_calibration_summarise(size_t count, const RpinnCalibrationScore *scor
     }
   for (size_t b = 0; b < RPINN_CALIBRATION_BINS; b++) summary->pit[b] /= total;
 }
-
-RpinnCalibrationMean rpinn_calibration_difference(size_t count, const double *first, const double *second) {
-  double n = (double)count, sum = 0, squares = 0;
-  for (size_t i = 0; i < count; i++) sum += first[i] - second[i];
-  double mean = sum / n;
-  for (size_t i = 0; i < count; i++) {
-    double difference = first[i] - second[i] - mean;
-    squares += difference * difference;
-  }
-  return (RpinnCalibrationMean){mean, count > 1 ? sqrt(squares / (n - 1) / n) : (double)NAN};
-}

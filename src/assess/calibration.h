@@ -50,7 +50,5 @@ typedef struct RpinnCalibrationSummary {
 /* Of count > 0 data sets. The errors of one data set alone are NaN, but for coverage. */
 void rpinn_calibration_summarise(size_t count, const RpinnCalibrationScore *scores,
                                  RpinnCalibrationSummary *summary);
-/* The mean of first - second, data set by data set, and its error: paired, as both saw the same data. */
-RpinnCalibrationMean rpinn_calibration_difference(size_t count, const double *first, const double *second);
 
 #endif
