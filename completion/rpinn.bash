@@ -67,15 +67,15 @@ _rpinn() {
       return
       ;;
     'run --samples')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'run --iterations')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'run --optimizer')
-      _rpinn_values "adam lbfgs lm adagrad" ""
+      _rpinn_values "adam lbfgs lm adagrad auto" ""
       return
       ;;
     'run --learning-rate')
@@ -179,7 +179,7 @@ _rpinn() {
       return
       ;;
     'run --start')
-      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      _rpinn_values "glorot prior member map zero normal zero_then_normal auto" "/"
       return
       ;;
     'run --backend')
@@ -227,15 +227,15 @@ _rpinn() {
       return
       ;;
     'check --samples')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'check --iterations')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'check --optimizer')
-      _rpinn_values "adam lbfgs lm adagrad" ""
+      _rpinn_values "adam lbfgs lm adagrad auto" ""
       return
       ;;
     'check --learning-rate')
@@ -339,7 +339,7 @@ _rpinn() {
       return
       ;;
     'check --start')
-      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      _rpinn_values "glorot prior member map zero normal zero_then_normal auto" "/"
       return
       ;;
     'check --backend')
@@ -419,15 +419,15 @@ _rpinn() {
       return
       ;;
     'calibrate --samples')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'calibrate --iterations')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'calibrate --optimizer')
-      _rpinn_values "adam lbfgs lm adagrad" ""
+      _rpinn_values "adam lbfgs lm adagrad auto" ""
       return
       ;;
     'calibrate --learning-rate')
@@ -531,7 +531,7 @@ _rpinn() {
       return
       ;;
     'calibrate --start')
-      _rpinn_values "glorot prior map zero normal zero_then_normal" "/"
+      _rpinn_values "glorot prior member map zero normal zero_then_normal auto" "/"
       return
       ;;
     'calibrate --backend')

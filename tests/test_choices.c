@@ -22,7 +22,7 @@ static void words_are_those_of_the_manual(void **state) {
                {RPINN_SETTING_KEEP_WARMUP, "no|yes"},
                {RPINN_SETTING_REPULSION, "divided|undivided"},
                {RPINN_SETTING_LIKELIHOOD, "paper|noise|uniform"},
-               {RPINN_SETTING_START, "glorot|prior|map|zero|normal|zero_then_normal|a run directory"},
+               {RPINN_SETTING_START, "glorot|prior|member|map|zero|normal|zero_then_normal|a run directory"},
                {RPINN_SETTING_BACKEND, "cpu|plain"},
                {RPINN_SETTING_PRECISION, "float|double|tf32"},
                {RPINN_SETTING_CORRECT, "none|mh"}};

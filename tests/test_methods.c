@@ -104,6 +104,38 @@ static void plans_follow_the_settings(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* What a bare run of each method has, and what is given wins. */
+static void auto_is_what_the_method_says(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *optimizer, *iterations, *start, *samples;
+  } expected[] = {
+      {"map", "adam", "2000", "glorot", "1000"},      {"rpinn", "adam", "2000", "glorot", "1000"},
+      {"ensemble", "adam", "2000", "glorot", "1000"}, {"nuts", "adam", "2000", "glorot", "1000"},
+      {"svgd", "adam", "2000", "glorot", "1000"},     {"laplace", "adam", "2000", "glorot", "1000"}};
+  RpinnContext *context = rpinn_context_create();
+  for (size_t i = 0; rpinn_method_name(i); i++) {
+    static RpinnSettingsValues settings;
+    assert_true(i < sizeof expected / sizeof expected[0]);
+    rpinn_settings_reset(&settings);
+    rpinn_settings_set(context, &settings, RPINN_SETTING_METHOD, expected[i].name, (RpinnPlace){0});
+    rpinn_settings_resolve(&settings);
+    assert_string_equal(settings.values[RPINN_SETTING_OPTIMIZER].text, expected[i].optimizer);
+    assert_string_equal(settings.values[RPINN_SETTING_ITERATIONS].text, expected[i].iterations);
+    assert_string_equal(settings.values[RPINN_SETTING_START].text, expected[i].start);
+    assert_string_equal(settings.values[RPINN_SETTING_SAMPLES].text, expected[i].samples);
+    assert_string_equal(rpinn_setting_default(RPINN_SETTING_SAMPLES, i), expected[i].samples);
+    rpinn_settings_set(context, &settings, RPINN_SETTING_START, "zero", (RpinnPlace){0});
+    rpinn_settings_set(context, &settings, RPINN_SETTING_SAMPLES, "7", (RpinnPlace){0});
+    rpinn_settings_resolve(&settings);
+    assert_int_equal(rpinn_settings_choice(&settings, RPINN_SETTING_START), RPINN_START_ZERO);
+    assert_int_equal((int)settings.values[RPINN_SETTING_SAMPLES].number, 7);
+  }
+  assert_null(rpinn_setting_default(RPINN_SETTING_SEED, 0));
+  assert_null(rpinn_setting_default(RPINN_SETTING_SAMPLES, 99));
+  rpinn_context_destroy(context);
+}
+
 /* What is known of each method, as its pages and verdicts show it. */
 static void facts_are_those_of_the_methods(void **state) {
   (void)state;
@@ -207,23 +239,29 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
     const char *method, *start, *optimizer, *message; /* NULL: taken */
   } cases[] = {{"map", "glorot", "lm", NULL},
                {"map", "map", "adam", "method map cannot start from its own result"},
-               {"map", "prior", "adam", "which method map has not"},
+               {"map", "prior", "adam", NULL},
+               {"map", "member", "lm", "for the chains of nuts, and not for method map"},
                {"map", "glorot", "adagrad", "minimises nothing"},
                {"rpinn", "prior", "adam", NULL},
                {"rpinn", "map", "lbfgs", NULL},
                {"rpinn", "glorot", "adagrad", "minimises nothing"},
-               {"ensemble", "prior", "adam", "which method ensemble has not"},
+               {"rpinn", "member", "lm", "for the chains of nuts, and not for method rpinn"},
+               {"ensemble", "prior", "adam", NULL},
+               {"ensemble", "member", "lm", "for the chains of nuts, and not for method ensemble"},
                {"ensemble", "map", "lm", NULL},
                {"ensemble", "glorot", "adagrad", "minimises nothing"},
                {"nuts", "prior", "lm", NULL},
+               {"nuts", "member", "lm", NULL},
                {"nuts", "map", "lm", NULL},
                {"nuts", "glorot", "adagrad", "minimises nothing"},
                {"svgd", "prior", "adagrad", NULL},
+               {"svgd", "member", "adam", "for the chains of nuts, and not for method svgd"},
                {"svgd", "map", "adam", NULL},
                {"svgd", "map", "adagrad", "minimises nothing"},
                {"svgd", "glorot", "lbfgs", "lbfgs cannot move the particles"},
                {"svgd", "glorot", "lm", "lm cannot move the particles"},
                {"laplace", "glorot", "adam", NULL},
+               {"laplace", "member", "adam", "for the chains of nuts, and not for method laplace"},
                {"laplace", "map", "adam", "from draws of the prior, and not from start map"}};
   RpinnContext *context = rpinn_context_create();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -241,9 +279,11 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(setting_offers_the_table), cmocka_unit_test(every_row_is_whole),
-      cmocka_unit_test(plans_follow_the_settings), cmocka_unit_test(facts_are_those_of_the_methods),
-      cmocka_unit_test(settings_that_do_not_go_together_are_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(setting_offers_the_table),
+                                     cmocka_unit_test(every_row_is_whole),
+                                     cmocka_unit_test(plans_follow_the_settings),
+                                     cmocka_unit_test(auto_is_what_the_method_says),
+                                     cmocka_unit_test(facts_are_those_of_the_methods),
+                                     cmocka_unit_test(settings_that_do_not_go_together_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,13 +263,14 @@ static void zero_and_prior_starts(void **state) {
   rpinn_posterior_energy(bench.posterior, theta, offsets, &energy, NULL, parts);
   assert_true(parts[1] < 1e-25);
   bench_close(&bench);
-  /* Without a prior there is nothing to draw from: zero, and the unknowns' own priors. */
+  /* Without a prior there is nothing to draw from: those parameters stay as they are. */
   RpinnOverride override = {.name = "prior_scale", .value = "inf", .origin = "--prior-scale"};
   RpinnProblemOptions options = {.num_overrides = 1, .overrides = &override};
   bench = bench_parse(wide, &options);
   bench_build(&bench);
+  for (size_t j = 0; j < N; j++) theta[j] = 1 + (double)j;
   rpinn_posterior_start_prior(bench.posterior, offsets, theta);
-  for (size_t j = 0; j < N - 2; j++) assert_true(theta[j] == 0);
+  for (size_t j = 0; j < N - 2; j++) assert_true(theta[j] == 1 + (double)j);
   check_relative(theta[N - 1], 4 + 0.5 * offsets[M + N - 1], 1e-15);
   free(theta);
   bench_close(&bench);

@@ -158,12 +158,17 @@ static void precision_is_that_of_the_file(void **state) {
 /* ---- members ---- */
 
 /* Where the members of a run that takes next to no step stand. */
-static HandRun begin_only(const RunBench *bench, const char *name, const char *start, const char *method) {
+static HandRun begin_with(const RunBench *bench, const char *name, const char *more) {
   char settings[RUN_PATH];
-  snprintf(settings, sizeof settings, "method=%s samples=5 iterations=1 learning_rate=1e-12 start=%s", method,
-           start);
+  snprintf(settings, sizeof settings, "optimizer=adam samples=5 iterations=1 learning_rate=1e-12 %s", more);
   run_make(bench, name, hand_yaml, settings);
   return hand_open(bench, name);
+}
+
+static HandRun begin_only(const RunBench *bench, const char *name, const char *start, const char *method) {
+  char settings[RUN_PATH / 2];
+  snprintf(settings, sizeof settings, "method=%s start=%s", method, start);
+  return begin_with(bench, name, settings);
 }
 
 static double largest_weight(const HandRun *run, size_t draw) {
@@ -208,6 +213,28 @@ static void starts_are_what_they_say(void **state) {
     check_start(&prior, i, expected);
   }
   hand_close(&prior);
+  HandRun drawn = begin_only(bench, "drawn", "prior", "ensemble"); /* from the same prior, without offsets */
+  for (size_t i = 0; i < 5; i++) {
+    rpinn_posterior_draw_offsets(drawn.problem.posterior, i, offsets);
+    rpinn_posterior_start_prior(drawn.problem.posterior, offsets, expected);
+    check_start(&drawn, i, expected);
+  }
+  hand_close(&drawn);
+}
+
+/* Without a prior on the networks a draw from it is Glorot's for them. */
+static void starts_without_a_prior(void **state) {
+  RunBench *bench = *state;
+  double expected[32], offsets[64];
+  HandRun run = begin_with(bench, "loose", "start=prior method=ensemble prior_scale=inf");
+  for (size_t i = 0; i < 5; i++) {
+    rpinn_posterior_draw_offsets(run.problem.posterior, i, offsets);
+    rpinn_posterior_start_glorot(run.problem.posterior, i, expected);
+    rpinn_posterior_start_prior(run.problem.posterior, offsets, expected);
+    check_start(&run, i, expected);
+    assert_true(largest_weight(&run, i) > 0.1);
+  }
+  hand_close(&run);
 }
 
 /* At the MAP estimate, and where the members of an earlier run ended. */
@@ -232,6 +259,50 @@ static void starts_from_other_runs(void **state) {
   }
   hand_close(&earlier);
   hand_close(&later);
+}
+
+/* Each chain at the rPINN member of its number. */
+static void chains_start_at_members(void **state) {
+  RunBench *bench = *state;
+  double expected[32];
+  run_make(bench, "members", hand_yaml, "method=rpinn samples=3 optimizer=lm iterations=300 start=prior");
+  run_make(bench, "chains", hand_yaml,
+           "method=nuts chains=3 samples=1 warmup=0 first_step=1e-12 start=member "
+           "optimizer=lm iterations=300 max_depth=1");
+  HandRun members = hand_open(bench, "members"), chains = hand_open(bench, "chains");
+  for (size_t i = 0; i < 3; i++) {
+    hand_theta(&members, i, expected);
+    check_start(&chains, i, expected);
+  }
+  assert_true(fabs(members.k[0] - members.k[1]) > 1e-3); /* they begin apart */
+  hand_close(&members);
+  hand_close(&chains);
+}
+
+/* k is 1 or -1 to the data, and 1 is nearer to its prior: the lowest of several minima is found whatever the seed, and
+ * single searches from the same prior end in both. */
+static void the_most_probable_point_is_the_lowest_minimum(void **state) {
+  RunBench *bench = *state;
+  static const char two_minima[] =
+      "name: square\n"
+      "coordinates: {x: [0, 1]}\n"
+      "fields: {u: {network: [2]}}\n"
+      "unknowns: {k: {start: -0.5, prior: {mean: 0.2, std: 0.5}}}\n"
+      "terms:\n"
+      "  level: {expect: u, at: {grid: 3}, data: 0.3, noise: 0.1}\n"
+      "  square: {expect: k^2, at: {grid: 3}, data: 1, noise: 0.1}\n"
+      "predict: {grid: 3, quantities: [u]}\n"
+      "settings: {likelihood: noise, prior_scale: 1, scale_fields: no, precision: double}\n";
+  for (int seed = 0; seed < 6; seed++) {
+    char name[16], settings[128];
+    snprintf(name, sizeof name, "map%d", seed);
+    snprintf(settings, sizeof settings, "method=map optimizer=lm iterations=300 start=prior seed=%d", seed);
+    check_same(json_number(run_make(bench, name, two_minima, settings), "unknowns/k/mean"), 0.99733, 1e-4,
+               "600 k (k^2 - 1) + 4 (k - 0.2) = 0");
+  }
+  const RpinnJsonValue *both = run_make(
+      bench, "both", two_minima, "method=ensemble optimizer=lm iterations=300 start=prior samples=12 seed=0");
+  check_true(json_number(both, "unknowns/k/std") > 0.5, "all 12 searches ended at one k");
 }
 
 /* How far Adam has moved each parameter: its steps are learning_rate * decay_rate^(t / decay_steps) while the gradient
@@ -386,7 +457,10 @@ int main(void) {
                                      test_in_folder(backends_agree),
                                      test_in_folder(precision_is_that_of_the_file),
                                      test_in_folder(starts_are_what_they_say),
+                                     test_in_folder(starts_without_a_prior),
                                      test_in_folder(starts_from_other_runs),
+                                     test_in_folder(chains_start_at_members),
+                                     test_in_folder(the_most_probable_point_is_the_lowest_minimum),
                                      test_in_folder(adam_takes_the_steps_that_are_asked_for),
                                      test_in_folder(tolerances_end_members),
                                      test_in_folder(thinned_chains_keep_every_third_draw),

@@ -64,6 +64,7 @@ typedef enum RpinnFieldMap { RPINN_FIELD_MAP_LIST(RPINN_CHOICE_ENUMERATOR) } Rpi
 #define RPINN_START_LIST(X)                                                                                  \
   X(RPINN_START_GLOROT, "glorot")                                                                            \
   X(RPINN_START_PRIOR, "prior")                                                                              \
+  X(RPINN_START_MEMBER, "member")                                                                            \
   X(RPINN_START_MAP, "map")                                                                                  \
   X(RPINN_START_ZERO, "zero")                                                                                \
   X(RPINN_START_NORMAL, "normal")                                                                            \

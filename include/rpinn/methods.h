@@ -10,19 +10,20 @@
 extern "C" {
 #endif
 
-/* X(name): a row for each method, in the order of the setting. All that is known of one is its struct
- * rpinn_method_NAME in a file of its own; docs/architecture.md says how to add one. */
+/* X(name, optimizer, start, samples): a row for each method, in the order of the setting, with what `auto` stands for in
+ * the settings of those names. All else that is known of one is its struct rpinn_method_NAME in a file of its own;
+ * docs/architecture.md says how to add one. */
 #define RPINN_METHOD_LIST(X)                                                                                 \
-  X(map)                                                                                                     \
-  X(rpinn)                                                                                                   \
-  X(ensemble)                                                                                                \
-  X(nuts)                                                                                                    \
-  X(svgd)                                                                                                    \
-  X(laplace)
+  X(map, "adam", "glorot", "1000")                                                                           \
+  X(rpinn, "adam", "glorot", "1000")                                                                         \
+  X(ensemble, "adam", "glorot", "1000")                                                                      \
+  X(nuts, "adam", "glorot", "1000")                                                                          \
+  X(svgd, "adam", "glorot", "1000")                                                                          \
+  X(laplace, "adam", "glorot", "1000")
 
 /* The choices of the setting, "map|rpinn|…": every name behind a bar, and the first bar left out. */
-#define RPINN_METHOD_CHOICE(name) "|" #name
-#define RPINN_METHOD_CHOICES      (&("" RPINN_METHOD_LIST(RPINN_METHOD_CHOICE))[1])
+#define RPINN_METHOD_CHOICE(name, ...) "|" #name
+#define RPINN_METHOD_CHOICES           (&("" RPINN_METHOD_LIST(RPINN_METHOD_CHOICE))[1])
 
 typedef struct RpinnMethodDescription {
   const char *title;        /* the name as people write it */

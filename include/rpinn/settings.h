@@ -15,16 +15,18 @@ extern "C" {
 
 /* X(enumerator, name, kind, role, default, lowest, highest, choices, help)
  * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT (a path, or one of choices). A default
- * "auto" stands for a value that the problem decides; it may be written too.
+ * "auto" stands for a value that the problem or the method decides; it may be written too.
  * role: FIXED decides the draws and so belongs to the identity of a run; FREE does not, and may change when the run
  * goes on. */
 #define RPINN_SETTING_LIST(X)                                                                                \
   X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, RPINN_METHOD_CHOICES, "how draws are made")              \
-  X(SAMPLES, "samples", INTEGER, FREE, "1000", 1, 1e9, "", "draws: members, particles, or draws per chain")  \
-  X(ITERATIONS, "iterations", INTEGER, FIXED, "2000", 1, 1e12, "", "iterations of the optimiser per member") \
-  X(OPTIMIZER, "optimizer", CHOICE, FIXED, "adam", 0, 0, RPINN_CHOICES(RPINN_MINIMIZER_LIST),                \
+  X(SAMPLES, "samples", INTEGER, FREE, "auto", 1, 1e9, "",                                                   \
+    "draws: members, particles, or draws per chain; auto: by the method")                                    \
+  X(ITERATIONS, "iterations", INTEGER, FIXED, "auto", 1, 1e12, "",                                           \
+    "iterations of the optimiser per member, at most; auto: 2000")                                           \
+  X(OPTIMIZER, "optimizer", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_MINIMIZER_LIST),                \
     "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
-    "elsewhere")                                                                                             \
+    "elsewhere; auto: by the method")                                                                        \
   X(LEARNING_RATE, "learning_rate", REAL, FIXED, "1e-3", 1e-300, 1e6, "", "first step size of Adam")         \
   X(DECAY_RATE, "decay_rate", REAL, FIXED, "0.9", 1e-300, 1, "",                                             \
     "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
@@ -73,8 +75,10 @@ extern "C" {
   X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "no", 0, 0, RPINN_CHOICES(RPINN_FIELD_MAP_LIST),            \
     "fields without scale_inputs and scale_output: map the domain to -1 to 1 and outputs to the mean and "   \
     "spread of what is measured of the field")                                                               \
-  X(START, "start", TEXT, FIXED, "glorot", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),     \
-    "starting point; normal: N(0,1); zero_then_normal: the first at zero, the others normal")                \
+  X(START, "start", TEXT, FIXED, "auto", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),       \
+    "starting point; prior: a draw from the prior; member: a chain starts at an rPINN member of its own; "   \
+    "normal: N(0,1); zero_then_normal: the first at zero, the others normal; auto: by the "                  \
+    "method")                                                                                                \
   X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES(RPINN_BACKEND_LIST),                       \
     "what computes energies: cpu is fast, plain the oracle")                                                 \
   X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRECISION_LIST),                \
@@ -117,6 +121,8 @@ typedef struct RpinnSettingDefinition {
 RPINN_API const RpinnSettingDefinition *rpinn_setting_definition(RpinnSetting setting);
 /* The setting of that name, or RPINN_NUM_SETTINGS. */
 RPINN_API RpinnSetting rpinn_setting_find(const char *name);
+/* What `auto` stands for with the method at a place of the list of methods; NULL where no method decides. */
+RPINN_API const char *rpinn_setting_default(RpinnSetting setting, size_t method);
 /* The definition in words: type, range or choices, default. Writes at most size bytes. */
 RPINN_API void rpinn_setting_describe(RpinnSetting setting, char *text, size_t size);
 

@@ -415,8 +415,8 @@ void rpinn_posterior_start_normal(const RpinnPosterior *posterior, uint64_t memb
 void rpinn_posterior_start_prior(const RpinnPosterior *posterior, const double *offsets, double *theta) {
   const RpinnEnergyModel *model = &posterior->model;
   for (size_t j = 0; j < model->num_parameters; j++)
-    theta[j] = model->prior_mean[j] +
-               (model->prior_root[j] > 0 ? offsets[model->num_rows + j] / model->prior_root[j] : 0);
+    if (model->prior_root[j] > 0)
+      theta[j] = model->prior_mean[j] + offsets[model->num_rows + j] / model->prior_root[j];
 }
 
 void rpinn_posterior_draw_offsets(const RpinnPosterior *posterior, uint64_t member, double *offsets) {

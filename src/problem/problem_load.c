@@ -96,6 +96,7 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   RPINN_TRY(rpinn_section_settings(reader, rpinn_yaml_get(root, "settings")));
   RPINN_TRY(rpinn_section_presets(reader, rpinn_yaml_get(root, "presets")));
   RPINN_TRY(rpinn_section_apply_options(reader, options));
+  rpinn_settings_resolve(&problem->settings);
   RPINN_TRY(rpinn_section_resolve_constants(reader));
   RPINN_TRY(rpinn_section_check_presets(reader));
   RPINN_TRY(rpinn_section_coordinates(reader, coordinates));

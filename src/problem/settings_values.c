@@ -61,7 +61,9 @@ static void describe_range(RpinnSetting setting, char *text, size_t size) {
     snprintf(text, size, "%s%s%s", strchr(definition->choices, '|') ? "one of " : "", definition->choices,
              has_auto(setting) ? "|auto" : "");
     break;
-  case RPINN_SETTING_TEXT: snprintf(text, size, "one of %s", definition->choices); break;
+  case RPINN_SETTING_TEXT:
+    snprintf(text, size, "one of %s%s", definition->choices, has_auto(setting) ? "|auto" : "");
+    break;
   }
 }
 
@@ -154,6 +156,7 @@ RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *setti
     if (number < 0) return rpinn_setting_fail_value(context, setting, text, place);
     break;
   case RPINN_SETTING_TEXT:
+    if (is_auto) break;
     /* A path may be anything, so that only what looks like a typo of one of the words is refused. */
     if (!*text || (choice_position(definitions[setting].choices, text) < 0 && access(text, F_OK) != 0 &&
                    nearest_choice(definitions[setting].choices, text, (char[64]){0})))

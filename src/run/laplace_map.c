@@ -47,15 +47,17 @@ static void close_worker(void *worker) {
   free(own);
 }
 
-/* From theta = mean + normal / root: a draw from the prior. */
+/* From theta = mean + normal / root: a draw from the prior. Parameters without one begin as with glorot. */
 static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t start) {
   Worker *own = worker;
   const RpinnEnergyModel *model = &own->search->posterior->model;
   double *theta = own->search->theta + start * model->num_parameters;
   RpinnStream stream = rpinn_stream(own->search->posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
-  rpinn_stream_normals(&stream, model->num_parameters, theta);
-  for (size_t j = 0; j < model->num_parameters; j++)
-    theta[j] = model->prior_mean[j] + theta[j] / model->prior_root[j];
+  rpinn_posterior_start_glorot(own->search->posterior, start, theta);
+  for (size_t j = 0; j < model->num_parameters; j++) {
+    double normal = rpinn_stream_normal(&stream);
+    if (model->prior_root[j] > 0) theta[j] = model->prior_mean[j] + normal / model->prior_root[j];
+  }
   return rpinn_scale_minimise(context, &own->target.squares, ITERATIONS, pool_is_stopped, pool, theta,
                               &own->search->energies[start]);
 }
@@ -166,17 +168,18 @@ static RpinnStatus choose(RpinnContext *context, const Search *search, RpinnLapl
   laplace->num_starts = NUM_STARTS;
   for (size_t k = 0; k < NUM_STARTS; k++) /* within one nat: about as probable */
     laplace->num_at_minimum += search->energies[k] <= search->energies[best] + 1;
-  return linearise(context, search->posterior, laplace);
+  return RPINN_OK;
 }
 
-static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress) {
+/* laplace->at, num_starts and num_at_minimum. */
+static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress, RpinnLaplaceResult *laplace) {
   RpinnRun *run = progress->run;
   Search search = {.progress = progress, .posterior = run->posteriors[0]};
   search.theta = malloc((NUM_STARTS * search.posterior->model.num_parameters + 1) * sizeof *search.theta);
   if (!search.theta) return rpinn_fail_memory(context);
   for (size_t k = 0; k < NUM_STARTS; k++) search.energies[k] = (double)INFINITY;
   RpinnStatus status = minimise_all(context, &search);
-  if (status == RPINN_OK && !run->interrupted) status = choose(context, &search, &run->laplace);
+  if (status == RPINN_OK && !run->interrupted) status = choose(context, &search, laplace);
   free(search.theta);
   return status;
 }
@@ -250,11 +253,17 @@ RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *prog
   RPINN_TRY(make_room(context, run));
   if (run->options->resume) RPINN_TRY(load(context, run, &found));
   if (found) return RPINN_OK;
-  RPINN_TRY(seek(context, progress));
+  RPINN_TRY(seek(context, progress, &run->laplace));
   if (run->interrupted) return RPINN_OK;
+  RPINN_TRY(linearise(context, run->posteriors[0], &run->laplace));
   rpinn_run_folder_log(&run->folder, "the most probable point has loss %.6g, log evidence %.6g",
                        run->laplace.energy, run->laplace.log_evidence);
   return save(context, run);
+}
+
+RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta) {
+  RpinnLaplaceResult lowest = {.at = theta};
+  return seek(context, progress, &lowest);
 }
 
 RpinnStatus rpinn_run_load_laplace(RpinnContext *context, RpinnRun *run) {

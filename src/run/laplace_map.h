@@ -10,6 +10,10 @@
  * the posterior and its seed alone. run->interrupted where the caller wanted an end; then there is none. */
 RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress);
 
+/* The lowest of its searches alone, into theta [N]: a minimiser as far as Levenberg–Marquardt went. run->interrupted as above.
+ */
+RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta);
+
 /* E without offsets at theta [N], in double; rows [M] receives the whitened rows. */
 RpinnStatus rpinn_laplace_energy(const RpinnLeastSquares *squares, const double *theta, double *rows,
                                  double *energy);

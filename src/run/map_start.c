@@ -1,9 +1,12 @@
-/* `start: map`: members, chains or particles begin at the minimiser of the energy without offsets, which is itself
+/* Method map with `start: prior` begins at the lowest minimum that Levenberg–Marquardt finds from several draws of the prior.
+ *
+ * `start: map`: members, chains or particles begin at the minimiser of the energy without offsets, which is itself
  * sought from member 0's Glorot start. Its state goes to the store like that of any member, now and then, when the
  * run is stopped, and at the end: a resumed run goes on with the search, or has done with it. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "laplace_map.h"
 #include "run_targets.h"
 #include "task_pool.h"
 
@@ -71,9 +74,20 @@ static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double 
   return status;
 }
 
+static RpinnStatus seek_lowest(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+  RpinnRunProgress progress = {.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
+  double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
+  if (!map) return rpinn_fail_memory(context);
+  RPINN_TRY(rpinn_laplace_map_seek(context, &progress, map));
+  if (!run->interrupted) rpinn_run_give_starts(run, targets, 1, map);
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
   Search search = {.context = context, .run = run};
-  if (rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START) != RPINN_START_MAP) return RPINN_OK;
+  int start = rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
+  if (start == RPINN_START_PRIOR && run->method->has_one_draw) return seek_lowest(context, run, targets);
+  if (start != RPINN_START_MAP) return RPINN_OK;
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);
   rpinn_run_folder_log(&run->folder, "the MAP estimate to start from is being sought");

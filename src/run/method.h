@@ -125,7 +125,7 @@ typedef struct RpinnMethod {
   const char *remark; /* what `rpinn diagnose` adds about every run; may be NULL */
 } RpinnMethod;
 
-#define RPINN_METHOD_DECLARATION(name) extern const RpinnMethod rpinn_method_##name;
+#define RPINN_METHOD_DECLARATION(name, ...) extern const RpinnMethod rpinn_method_##name;
 RPINN_METHOD_LIST(RPINN_METHOD_DECLARATION)
 #undef RPINN_METHOD_DECLARATION
 

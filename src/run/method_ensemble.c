@@ -1,17 +1,12 @@
 /* Method ensemble: minimisers of one energy, each from a start of its own. */
 #include "method_members.h"
 
-static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  RPINN_TRY(rpinn_refuse_prior_start(context, problem));
-  return rpinn_refuse_adagrad(context, problem);
-}
-
 const RpinnMethod rpinn_method_ensemble = {
     .about = {.title = "ensemble",
               .summary = "a deep ensemble: minimisers of one energy from starts of their own"},
     .meaning = "A deep ensemble: every member minimises the same loss from a start of its own.",
     RPINN_METHOD_OF_MINIMISERS,
-    .check_settings = check_settings,
+    .check_settings = rpinn_members_check_settings,
     .plan = rpinn_members_plan,
     .describe_settings = rpinn_members_describe_settings,
     .caution =

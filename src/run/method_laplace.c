@@ -7,6 +7,7 @@
 #include "run_targets.h"
 
 static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
+  RPINN_TRY(rpinn_refuse_member_start(context, problem));
   if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "method laplace seeks its most probable point from draws of the prior, and not from "

@@ -2,11 +2,10 @@
 #include "method_members.h"
 
 static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  RPINN_TRY(rpinn_refuse_prior_start(context, problem));
   if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "method map cannot start from its own result; expected glorot or zero");
-  return rpinn_refuse_adagrad(context, problem);
+                      "method map cannot start from its own result; expected prior, glorot or zero");
+  return rpinn_members_check_settings(context, problem);
 }
 
 static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {

@@ -18,12 +18,17 @@ const RpinnRunFact rpinn_member_facts[] = {{"Members", .number = rpinn_members_c
 
 /* ---- settings ---- */
 
-RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem) {
-  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) != RPINN_START_PRIOR) return RPINN_OK;
-  return rpinn_fail(
-      context, RPINN_ERROR_INPUT,
-      "start prior is the drawn prior mean, which method %s has not; expected glorot, map, normal or zero",
-      problem->settings.values[RPINN_SETTING_METHOD].text);
+RpinnStatus rpinn_refuse_member_start(RpinnContext *context, const RpinnProblem *problem) {
+  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) != RPINN_START_MEMBER) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "start member is for the chains of nuts, and not for method %s; expected prior, glorot, "
+                    "map, normal or zero",
+                    problem->settings.values[RPINN_SETTING_METHOD].text);
+}
+
+RpinnStatus rpinn_members_check_settings(RpinnContext *context, const RpinnProblem *problem) {
+  RPINN_TRY(rpinn_refuse_member_start(context, problem));
+  return rpinn_refuse_adagrad(context, problem);
 }
 
 RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem) {

@@ -29,8 +29,9 @@ extern const RpinnRunFact rpinn_member_facts[];
 double rpinn_members_count(const RpinnRun *run);
 
 /* Settings that some methods refuse. */
-RpinnStatus rpinn_refuse_prior_start(RpinnContext *context, const RpinnProblem *problem);
+RpinnStatus rpinn_refuse_member_start(RpinnContext *context, const RpinnProblem *problem);
 RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *problem);
+RpinnStatus rpinn_members_check_settings(RpinnContext *context, const RpinnProblem *problem); /* both */
 /* Seconds of an iteration of the minimiser, from half a second of work. */
 RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *target,
                                 const RpinnMinimizeOptions *options, double *seconds);

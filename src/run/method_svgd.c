@@ -9,6 +9,7 @@
 /* Adam and AdaGrad move particles; what --start map minimises with is no AdaGrad. */
 static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
   int optimizer = rpinn_settings_choice(&problem->settings, RPINN_SETTING_OPTIMIZER);
+  RPINN_TRY(rpinn_refuse_member_start(context, problem));
   if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
     RPINN_TRY(rpinn_refuse_adagrad(context, problem));
   if (optimizer == RPINN_MINIMIZER_ADAGRAD || optimizer == RPINN_MINIMIZER_ADAM) return RPINN_OK;

@@ -7,7 +7,7 @@ static const struct {
   const char *name;
   const RpinnMethod *method;
 } methods[] = {
-#define RPINN_METHOD_ROW(name) {#name, &rpinn_method_##name},
+#define RPINN_METHOD_ROW(name, ...) {#name, &rpinn_method_##name},
     RPINN_METHOD_LIST(RPINN_METHOD_ROW)
 #undef RPINN_METHOD_ROW
 };

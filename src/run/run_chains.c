@@ -10,7 +10,11 @@
 #include "run_targets.h"
 #include "task_pool.h"
 
-enum { STATE_INTERVAL = 20 /* seconds */, MAX_START_ATTEMPTS = 100 };
+enum {
+  SLICE = 10, /* iterations of a minimiser between looks at the pool */
+  STATE_INTERVAL = 20 /* seconds */,
+  MAX_START_ATTEMPTS = 100
+};
 
 typedef struct SavedState {
   void *bytes; /* NULL: the chain begins anew */
@@ -82,7 +86,39 @@ static void close_worker(void *worker) {
   free(own);
 }
 
-static RpinnStatus find_start(RpinnContext *context, Worker *own, uint64_t chain) {
+static bool pool_is_stopped(void *pool) {
+  return rpinn_task_pool_is_stopped(pool);
+}
+
+/* `start: member`: the minimiser of an energy with offsets of the chain's own, as method rpinn draws it: the chains begin
+ * apart from one another, and where the posterior is. *found: not where the pool stops before. */
+static RpinnStatus start_at_member(RpinnContext *context, Worker *own, RpinnTaskPool *pool, uint64_t chain,
+                                   bool *found) {
+  const RpinnProblem *problem = own->session->run->problem;
+  RpinnMemberTarget target = *own->target;
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(problem);
+  RpinnMember *member;
+  RpinnMemberOutcome outcome = {0};
+  target.draw_offsets = rpinn_run_target_draw_offsets;
+  options.interrupted = pool_is_stopped;
+  options.user = pool;
+  RPINN_TRY(rpinn_member_create(context, &target, &options,
+                                (uint32_t)problem->settings.values[RPINN_SETTING_RETRIES].number, &member));
+  RpinnStatus status = rpinn_member_begin(context, member, chain, NULL, 0);
+  while (status == RPINN_OK && !outcome.finished && !rpinn_task_pool_is_stopped(pool))
+    status = rpinn_member_advance(context, member, SLICE, &outcome);
+  *found = outcome.finished;
+  if (status == RPINN_OK && outcome.failed)
+    status = rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                        "the member that chain %llu starts from is not finite; expected another --start",
+                        (unsigned long long)chain);
+  if (status == RPINN_OK && *found)
+    memcpy(own->theta, outcome.theta, own->session->num_parameters * sizeof *own->theta);
+  rpinn_member_destroy(member);
+  return status;
+}
+
+static RpinnStatus draw_start(RpinnContext *context, Worker *own, uint64_t chain) {
   for (uint32_t attempt = 0; attempt < MAX_START_ATTEMPTS; attempt++) {
     double value;
     rpinn_posterior_draw_offsets(((RpinnRunTarget *)own->target->data)->posterior,
@@ -96,12 +132,17 @@ static RpinnStatus find_start(RpinnContext *context, Worker *own, uint64_t chain
                     (unsigned long long)chain, MAX_START_ATTEMPTS);
 }
 
-static RpinnStatus begin_chain(RpinnContext *context, Worker *own, uint64_t chain) {
+/* *begun: not where the pool stops before there is a start. */
+static RpinnStatus begin_chain(RpinnContext *context, Worker *own, RpinnTaskPool *pool, uint64_t chain,
+                               bool *begun) {
   const SavedState *state = &own->session->states[chain];
-  const RpinnPosterior *posterior = own->session->run->posteriors[0];
+  const RpinnRun *run = own->session->run;
+  bool is_member = ((RpinnRunTarget *)own->target->data)->start == RPINN_START_MEMBER;
+  *begun = true;
   if (state->bytes) return rpinn_nuts_restore(context, own->nuts, state->bytes, state->size);
-  RPINN_TRY(find_start(context, own, chain));
-  return rpinn_nuts_start(context, own->nuts, posterior->seed, chain, own->theta);
+  RPINN_TRY(is_member ? start_at_member(context, own, pool, chain, begun) : draw_start(context, own, chain));
+  return *begun ? rpinn_nuts_start(context, own->nuts, run->posteriors[0]->seed, chain, own->theta)
+                : RPINN_OK;
 }
 
 static RpinnStatus post(RpinnContext *context, RpinnTaskPool *pool, const Worker *own, uint64_t chain,
@@ -129,7 +170,9 @@ static RpinnStatus post(RpinnContext *context, RpinnTaskPool *pool, const Worker
 /* One chain to its end, or until the pool stops or time is up. */
 static RpinnStatus make_chain(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t chain) {
   Worker *own = worker;
-  RPINN_TRY(begin_chain(context, own, chain));
+  bool begun;
+  RPINN_TRY(begin_chain(context, own, pool, chain, &begun));
+  if (!begun) return RPINN_OK;
   double saved = rpinn_task_pool_now();
   bool stopped = false;
   while (!stopped && !rpinn_nuts_finished(own->nuts)) {

@@ -15,19 +15,28 @@ void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt
   rpinn_posterior_draw_offsets(target->posterior, stream_member(member, attempt), offsets);
 }
 
+/* A draw from the prior: the member's own prior mean where the method has offsets. Parameters without a prior begin as
+ * with glorot. */
+static void start_from_prior(const RpinnRunTarget *target, uint64_t member, const double *offsets,
+                             double *theta) {
+  if (!offsets) rpinn_posterior_draw_offsets(target->posterior, member, target->offsets);
+  rpinn_posterior_start_glorot(target->posterior, member, theta);
+  rpinn_posterior_start_prior(target->posterior, offsets ? offsets : target->offsets, theta);
+}
+
 static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
                               double *theta) {
   const RpinnRunTarget *target = data;
   bool zero_then_normal = target->start == RPINN_START_ZERO_THEN_NORMAL;
-  if (target->start == RPINN_START_ZERO || (zero_then_normal && member == 0))
+  if (target->num_given)
+    memcpy(theta, target->given + member % target->num_given * target->posterior->model.num_parameters,
+           target->posterior->model.num_parameters * sizeof *theta);
+  else if (target->start == RPINN_START_ZERO || (zero_then_normal && member == 0))
     rpinn_posterior_start_zero(target->posterior, theta);
   else if (target->start == RPINN_START_NORMAL || zero_then_normal)
     rpinn_posterior_start_normal(target->posterior, stream_member(member, attempt), theta);
-  else if (target->start == RPINN_START_PRIOR)
-    rpinn_posterior_start_prior(target->posterior, offsets, theta);
-  else if (target->num_given)
-    memcpy(theta, target->given + member % target->num_given * target->posterior->model.num_parameters,
-           target->posterior->model.num_parameters * sizeof *theta);
+  else if (target->start == RPINN_START_PRIOR || target->start == RPINN_START_MEMBER)
+    start_from_prior(target, stream_member(member, attempt), offsets, theta);
   else
     rpinn_posterior_start_glorot(target->posterior, stream_member(member, attempt), theta);
   return RPINN_OK;
@@ -157,12 +166,14 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
     RpinnPosterior *posterior = run->posteriors[i];
     RpinnRunTarget *own = RPINN_ARENA_NEW(posterior->arena, RpinnRunTarget, 1);
     if (!own) return rpinn_fail_memory(context);
-    *own = (RpinnRunTarget){.posterior = posterior,
-                            .squares = rpinn_posterior_least_squares(posterior),
-                            .gradient =
-                                RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
-                            .start = start};
-    if (!own->gradient) return rpinn_fail_memory(context);
+    *own = (RpinnRunTarget){
+        .posterior = posterior,
+        .squares = rpinn_posterior_least_squares(posterior),
+        .gradient = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
+        .offsets = RPINN_ARENA_NEW(posterior->arena, double,
+                                   posterior->model.num_rows + posterior->model.num_parameters),
+        .start = start};
+    if (!own->gradient || !own->offsets) return rpinn_fail_memory(context);
     (*targets)[i] =
         (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
                             .num_rows = posterior->model.num_rows,

@@ -10,6 +10,7 @@ typedef struct RpinnRunTarget {
   RpinnObjective objective;
   RpinnLeastSquares squares;
   double *gradient; /* [N] */
+  double *offsets;  /* [M + N] room for those that a start is made of, where the method has none */
   RpinnStart start;
   size_t num_given;    /* points to start from, taken in turn; 0 for starts that are drawn */
   const double *given; /* [num_given][N]: the MAP estimate, or the members of an earlier run */
@@ -18,8 +19,9 @@ typedef struct RpinnRunTarget {
 /* targets [num_threads] and what they point to, in the posteriors' arenas. With `start: map` they begin as with
  * glorot until the next function has been called. */
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets);
-/* With `start: map`, once the store is open: seek the estimate and let all targets begin there. The caller may want an
- * end before it is found: run->interrupted. */
+/* With `start: map`, once the store is open: seek the estimate and let all targets begin there. Method map with `start:
+ * prior`: let it begin at the lowest of several minima. The caller may want an end before it is found:
+ * run->interrupted. */
 RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
 /* Let members begin at starts [count][N], taken in turn, which are borrowed. */
 void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,

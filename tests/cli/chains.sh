@@ -105,7 +105,7 @@ has "$out" "u_mean"
 for start in glorot prior map zero normal zero_then_normal one; do
   run 0 run small.yaml --method nuts --chains 2 --samples 5 --warmup 5 --iterations 50 --start "$start" --quiet --out "start-$start"
 done
-mistake "start prior" run small.yaml --method ensemble --start prior --out never
+mistake "start member" run small.yaml --method ensemble --start member --out never
 mistake "adagrad" run small.yaml --method rpinn --optimizer adagrad --out never
 mistake "expected adam or adagrad" run small.yaml --method svgd --optimizer lm --out never
 mistake "did you mean 'diagonal'?" run small.yaml --method nuts --metric diagnal --out never

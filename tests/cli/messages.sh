@@ -32,7 +32,7 @@ mistake "--plan has no JSON form" run poisson-linear --plan --json
 
 # ---- a start that is nowhere ----
 mkdir empty
-mistake "start is 'nodirx'; expected one of glorot|prior|map|zero|normal|zero_then_normal|a run directory" \
+mistake "start is 'nodirx'; expected one of glorot|prior|member|map|zero|normal|zero_then_normal|a run directory" \
   run poisson-linear --start nodirx --out started
 mistake "empty: this folder holds no run to start from; expected checkpoint.db" \
   run poisson-linear --start empty --out started

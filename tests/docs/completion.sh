@@ -42,7 +42,8 @@ complete_to 'wells.csv' run heat.yaml --data w
 complete_to 'my runs' run heat.yaml --out m
 complete_to 'my runs' summary my
 complete_to 'wells.csv|my runs' diagnose ''
-complete_to '' run heat.yaml --samples ''
+complete_to 'auto' run heat.yaml --samples ''
+complete_to '' run heat.yaml --retries ''
 complete_to 'paper' reproduce table1 --scale p
 complete_to 'rpinn,nuts' reproduce table1 --methods rpinn,n
 complete_to 'matern32|matern52' reference field --covariance ma

@@ -10,7 +10,7 @@ complain() {
   failed=1
 }
 list=include/rpinn/methods.h
-mapfile -t names < <(sed -n '/define RPINN_METHOD_LIST(X)/,/^$/s/^ *X(\([a-z_]*\)).*/\1/p' $list)
+mapfile -t names < <(sed -n '/define RPINN_METHOD_LIST(X)/,/^$/s/^ *X(\([a-z_]*\),.*/\1/p' $list)
 if ((${#names[@]} < 5)); then complain "the list of methods was not found in $list:" "${names[*]}"; fi
 any=$(IFS='|' && echo "${names[*]}")
 own=$(for name in "${names[@]}"; do echo "src/run/method_$name.c"; done)

@@ -1,0 +1,46 @@
+/* What `auto` stands for where the method decides: resolved once, when all that was given is known, so that run.yaml, the
+ * identity of a run and every page show the value itself. */
+#include <string.h>
+
+#include "settings_values.h"
+
+typedef struct MethodDefaults {
+  const char *optimizer, *start, *samples;
+} MethodDefaults;
+
+static const MethodDefaults by_method[] = {
+#define RPINN_METHOD_DEFAULTS(name, optimizer, start, samples) {optimizer, start, samples},
+    RPINN_METHOD_LIST(RPINN_METHOD_DEFAULTS)
+#undef RPINN_METHOD_DEFAULTS
+};
+
+/* Most iterations of an optimiser. */
+static const char *const iterations[] = {[RPINN_MINIMIZER_ADAM] = "2000",
+                                         [RPINN_MINIMIZER_LBFGS] = "2000",
+                                         [RPINN_MINIMIZER_LM] = "2000",
+                                         [RPINN_MINIMIZER_ADAGRAD] = "2000"};
+
+const char *rpinn_setting_default(RpinnSetting setting, size_t method) {
+  if (method >= sizeof by_method / sizeof by_method[0]) return NULL;
+  switch (setting) {
+  case RPINN_SETTING_OPTIMIZER: return by_method[method].optimizer;
+  case RPINN_SETTING_START: return by_method[method].start;
+  case RPINN_SETTING_SAMPLES: return by_method[method].samples;
+  default: return NULL;
+  }
+}
+
+static void resolve(RpinnSettingsValues *settings, RpinnSetting setting, const char *text) {
+  RpinnContext unused = {0}; /* the defaults are valid: a test resolves each of them */
+  if (settings->values[setting].is_auto)
+    rpinn_settings_set(&unused, settings, setting, text, (RpinnPlace){0});
+}
+
+void rpinn_settings_resolve(RpinnSettingsValues *settings) {
+  static const RpinnSetting decided[] = {RPINN_SETTING_OPTIMIZER, RPINN_SETTING_START, RPINN_SETTING_SAMPLES};
+  size_t method = (size_t)rpinn_settings_choice(settings, RPINN_SETTING_METHOD);
+  for (size_t k = 0; k < sizeof decided / sizeof decided[0]; k++)
+    resolve(settings, decided[k], rpinn_setting_default(decided[k], method));
+  int optimizer = rpinn_settings_choice(settings, RPINN_SETTING_OPTIMIZER);
+  resolve(settings, RPINN_SETTING_ITERATIONS, iterations[optimizer]);
+}
