@@ -20,7 +20,8 @@ typedef enum OptionSet {
   OPTIONS_FIELD = 256,
   OPTIONS_SOLVE = 512,
   OPTIONS_REPORT = 1024, /* --out, --shape */
-  OPTIONS_CALIBRATE = 2048
+  OPTIONS_CALIBRATE = 2048,
+  OPTIONS_CHECK = 4096 /* --prior, --out */
 } OptionSet;
 
 enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
@@ -35,7 +36,7 @@ typedef struct Options {
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
-  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs;
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior;
   size_t repetitions;   /* --repetitions, or 0 */
   size_t num_data_sets; /* --datasets, or 0 */
   double at_least;      /* --at-least, or 0 */

@@ -1,23 +1,35 @@
 /* rpinn check PROBLEM */
 #include "command.h"
 
+static int show_prior(RpinnContext *context, const RpinnProblem *problem, const Options *options) {
+  const RpinnPriorCheckOptions wanted = {.json = options->json, .folder = options->out};
+  char *text = rpinn_check_prior(context, problem, &wanted);
+  return text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);
+}
+
+static int show_check(RpinnContext *context, const RpinnProblem *problem, const Options *options) {
+  RpinnCheck *check = NULL;
+  RpinnStatus status = rpinn_check_create(context, problem, &check);
+  if (status != RPINN_OK) return report_failure(context, status);
+  int code = print_and_free(options->json ? rpinn_check_json(check) : rpinn_check_text(check));
+  if (code == EXIT_DONE && !rpinn_check_passed(check)) code = EXIT_PROBLEMS;
+  rpinn_check_destroy(check);
+  return code;
+}
+
 static int run_check(const Options *options) {
+  if (options->out && !options->prior)
+    return report_usage("--out is for --prior, which writes a page; found it without --prior");
   RpinnContext *context = make_context();
   RpinnProblem *problem = NULL;
-  RpinnCheck *check = NULL;
-  int code = EXIT_MACHINE;
-  if (!context) return code;
+  if (!context) return EXIT_MACHINE;
+  catch_signals(context);
   /* The page lists the warnings itself. */
-  rpinn_context_set_log(context, NULL, NULL);
+  if (!options->prior) rpinn_context_set_log(context, NULL, NULL);
   RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
-  if (status == RPINN_OK) status = rpinn_check_create(context, problem, &check);
-  if (status != RPINN_OK) {
-    code = report_failure(context, status);
-  } else {
-    code = print_and_free(options->json ? rpinn_check_json(check) : rpinn_check_text(check));
-    if (code == EXIT_DONE && !rpinn_check_passed(check)) code = EXIT_PROBLEMS;
-  }
-  rpinn_check_destroy(check);
+  int code = status != RPINN_OK ? report_failure(context, status)
+             : options->prior   ? show_prior(context, problem, options)
+                                : show_check(context, problem, options);
   rpinn_problem_destroy(problem);
   rpinn_context_destroy(context);
   return code;
@@ -31,6 +43,9 @@ const Command command_check = {
         "derivatives",
     .details = "PROBLEM is a shipped name (see rpinn list) or a path to a YAML file. Data are not needed: "
                "missing ones\n"
-               "count as zeros. Exit code 3 when a derivative disagrees with finite differences.\n",
-    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON,
+               "count as zeros. Exit code 3 when a derivative disagrees with finite differences.\n"
+               "--prior, which needs data, shows the prior instead: its scale as rpinn run would choose it, "
+               "the curve of\n"
+               "the choice, and what draws of the prior say beside the data.\n",
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CHECK,
     .run = run_check};

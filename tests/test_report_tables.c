@@ -194,6 +194,46 @@ static void chains_and_their_scores(void **state) {
   report_bench_close(&made);
 }
 
+/* ---- the prior ---- */
+
+/* Three scales with figures by hand, the middle one chosen. */
+static void set_choice(RpinnRun *run, size_t chosen) {
+  run->prior = (RpinnPriorChoice){.rule = RPINN_SCALE_LOO,
+                                  .num_trials = 3,
+                                  .chosen = chosen,
+                                  .trials = {{0.25, 2, {9, 30}, 9, 8.95, -20.5, -14.5, 1.5},
+                                             {0.5, 3, {7.5, 6.75, 7}, 6.75, 6.5, -10.75, -11, 0.875},
+                                             {2, 1, {3}, 3, 3, -12.25, -18, 0.5}}};
+}
+
+static void a_chosen_prior(void **state) {
+  (void)state;
+  ReportBench made = make_members();
+  RpinnText text = report_text(&made);
+  assert_null(strstr(text.bytes, "chosen from the data"));
+  rpinn_text_free(&text);
+  set_choice(made.run, 1);
+  text = report_text(&made);
+  check_lines(&text,
+              "The scale 0.5000 was chosen from the data by loo: the smallest scale within one nat of the "
+              "best leave-one-out sum.");
+  check_lines(&text, "scale|leave-one-out|log evidence|loss|misfit|starts at the minimum||\n\n"
+                     "0.2500|-14.500|-20.500|9|1.50|1 of 2||\n"
+                     "0.5000|-11|-10.750|6.7500|0.875|3 of 3|chosen, not converged|\n"
+                     "2|-18|-12.250|3|0.500|1 of 1||");
+  assert_null(strstr(text.bytes, "that was tried"));
+  rpinn_text_free(&text);
+  set_choice(made.run, 2);
+  text = report_text(&made);
+  check_lines(&text, "This is the largest scale that was tried: a larger one may do better.");
+  rpinn_text_free(&text);
+  set_choice(made.run, 0);
+  text = report_text(&made);
+  check_lines(&text, "This is the smallest scale that was tried: a smaller one may do as well.");
+  rpinn_text_free(&text);
+  report_bench_close(&made);
+}
+
 /* ---- several runs ---- */
 
 static void runs_side_by_side(void **state) {
@@ -229,7 +269,7 @@ static void runs_side_by_side(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(scores_and_unknowns), cmocka_unit_test(members_and_terms),
-      cmocka_unit_test(facts_and_settings), cmocka_unit_test(chains_and_their_scores),
-      cmocka_unit_test(runs_side_by_side)};
+      cmocka_unit_test(facts_and_settings),  cmocka_unit_test(chains_and_their_scores),
+      cmocka_unit_test(a_chosen_prior),      cmocka_unit_test(runs_side_by_side)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -28,6 +28,16 @@ RPINN_API double rpinn_check_gradient_error(const RpinnCheck *check);
 RPINN_API char *rpinn_check_text(const RpinnCheck *check);
 RPINN_API char *rpinn_check_json(const RpinnCheck *check);
 
+/* What the prior alone says: the scale of the prior as rpinn_run would choose it, with the curve of the choice, and draws of the
+ * prior beside the data, which must be there. */
+typedef struct RpinnPriorCheckOptions {
+  bool json;          /* a text for programs */
+  const char *folder; /* where prior.html goes, with its figures; NULL: nowhere */
+} RpinnPriorCheckOptions;
+/* A text that the caller frees; NULL after a failure, with a message. options: NULL for the usual ones. */
+RPINN_API char *rpinn_check_prior(RpinnContext *context, const RpinnProblem *problem,
+                                  const RpinnPriorCheckOptions *options);
+
 #ifdef __cplusplus
 }
 #endif

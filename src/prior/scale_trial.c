@@ -8,6 +8,16 @@
 #include "linearisation.h"
 #include "rpinn/optimize.h"
 
+size_t rpinn_scale_trial_at_minimum(const RpinnScaleTrial *trial) {
+  size_t count = 0;
+  for (size_t k = 0; k < trial->num_starts; k++) count += trial->start_energies[k] <= trial->energy + 1;
+  return isfinite(trial->energy) ? count : 0;
+}
+
+bool rpinn_scale_trial_converged(const RpinnScaleTrial *trial) {
+  return trial->energy - trial->linear_energy <= 0.1;
+}
+
 RpinnStatus rpinn_scale_minimise(RpinnContext *context, const RpinnLeastSquares *squares, size_t iterations,
                                  bool (*interrupted)(void *user), void *user, double *theta, double *energy) {
   RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
@@ -47,6 +57,7 @@ static RpinnStatus foretell(RpinnContext *context, const RpinnLinearisation *lin
                             const RpinnLeastSquares *squares, const bool *is_data, RpinnScaleTrial *trial) {
   bool *tolerance = malloc((squares->num_rows + 1) * sizeof *tolerance);
   if (!tolerance) return rpinn_fail_memory(context);
+  trial->linear_energy = rpinn_linearisation_energy(linearisation);
   trial->leave_one_out = 0;
   for (size_t i = 0; i < squares->num_rows; i++) {
     tolerance[i] = !is_data[i];
@@ -61,7 +72,7 @@ static RpinnStatus foretell(RpinnContext *context, const RpinnLinearisation *lin
 RpinnStatus rpinn_scale_judge(RpinnContext *context, const RpinnLeastSquares *squares, const bool *is_data,
                               const double *theta, RpinnScaleTrial *trial) {
   RpinnLinearisation *linearisation;
-  trial->log_evidence = trial->leave_one_out = (double)NAN;
+  trial->linear_energy = trial->log_evidence = trial->leave_one_out = (double)NAN;
   RPINN_TRY(measure_misfit(context, squares, is_data, theta, &trial->misfit));
   RpinnStatus status = rpinn_linearisation_create(squares, theta, &linearisation);
   if (status == RPINN_ERROR_NUMERIC) return RPINN_OK; /* such a scale is not chosen */

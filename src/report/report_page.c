@@ -21,6 +21,7 @@ RpinnStatus rpinn_report_page(const RpinnReport *report) {
   rpinn_report_scores(report);
   for (const RpinnReportSection *section = run->method->sections; *section; section++)
     RPINN_TRY(sections[*section](report));
+  rpinn_report_prior(report);
   if (report->shape) RPINN_TRY(rpinn_report_shape(report));
   RPINN_TRY(rpinn_report_details(report));
   rpinn_report_close_page(report);

@@ -51,6 +51,8 @@ void rpinn_report_table_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_score_cells(RpinnText *page, const RpinnScore *score);
 void rpinn_report_open_scores(RpinnText *page);
 void rpinn_report_score_note(RpinnText *page);
+/* report_prior.c: how the scale of the prior was chosen; nothing where it was given. */
+void rpinn_report_prior(const RpinnReport *report);
 /* Sections that methods name, in report_NAME.c. */
 #define RPINN_SECTION_DECLARATION(enumerator, name)                                                          \
   RpinnStatus rpinn_report_##name(const RpinnReport *report);
@@ -62,6 +64,12 @@ RpinnStatus rpinn_report_losses(const RpinnReport *report);
 RpinnStatus rpinn_report_shape(const RpinnReport *report);
 /* report_settings.c: settings and problem. */
 RpinnStatus rpinn_report_details(const RpinnReport *report);
+
+/* report_write.c: the page as FOLDER/NAME and its figures in FOLDER/figures; folders are made. Bad input: a file of that name that
+ * is no page of ours, or a link. */
+RpinnStatus rpinn_report_save_page(RpinnContext *context, const char *folder, const char *name,
+                                   const RpinnText *page, const RpinnFigureSet *figures, size_t *num_drawn,
+                                   RpinnDrawing *drawing);
 
 /* All of it. */
 RpinnStatus rpinn_report_page(const RpinnReport *report);

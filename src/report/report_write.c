@@ -68,10 +68,10 @@ static void list_for_programs(const Outcome *outcome, RpinnText *text) {
 }
 
 /* A page that stands outside of runs must be one of ours to be replaced, and none is replaced where a link leads. */
-static RpinnStatus check_place(RpinnContext *context, const char *folder) {
+static RpinnStatus check_place(RpinnContext *context, const char *folder, const char *name) {
   char path[RPINN_PATH_SIZE + 64], head[1024];
   struct stat info;
-  snprintf(path, sizeof path, "%s/report.html", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
     return rpinn_fail_at(
         context, (RpinnPlace){.file = path},
@@ -79,7 +79,7 @@ static RpinnStatus check_place(RpinnContext *context, const char *folder) {
         "another folder with --out");
   snprintf(path, sizeof path, "%s/checkpoint.db", folder);
   if (access(path, F_OK) == 0) return RPINN_OK;
-  snprintf(path, sizeof path, "%s/report.html", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "rb");
   if (!file) return RPINN_OK;
   head[fread(head, 1, sizeof head - 1, file)] = '\0';
@@ -90,20 +90,26 @@ static RpinnStatus check_place(RpinnContext *context, const char *folder) {
                        "another folder with --out");
 }
 
-static RpinnStatus save(RpinnContext *context, const RpinnText *page, const RpinnReportOptions *options,
-                        Outcome *outcome, RpinnText *text) {
+RpinnStatus rpinn_report_save_page(RpinnContext *context, const char *folder, const char *name,
+                                   const RpinnText *page, const RpinnFigureSet *figures, size_t *num_drawn,
+                                   RpinnDrawing *drawing) {
   RpinnRunFolder place = {0};
-  char figures[RPINN_PATH_SIZE];
-  if (!*outcome->folder || strlen(outcome->folder) >= sizeof place.path)
+  char figure_folder[RPINN_PATH_SIZE];
+  if (!*folder || strlen(folder) >= sizeof place.path)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "--out needs a name of 1 to %zu characters",
                       sizeof place.path - 1);
-  RPINN_TRY(check_place(context, outcome->folder));
-  snprintf(place.path, sizeof place.path, "%s", outcome->folder);
-  snprintf(figures, sizeof figures, "%s/figures", outcome->folder);
-  RPINN_TRY(rpinn_make_folders(context, outcome->figures->count ? figures : outcome->folder));
-  RPINN_TRY(rpinn_run_folder_write(context, &place, "report.html", page));
-  RPINN_TRY(
-      rpinn_figure_set_save(context, outcome->figures, figures, &outcome->num_drawn, &outcome->drawing));
+  RPINN_TRY(check_place(context, folder, name));
+  snprintf(place.path, sizeof place.path, "%s", folder);
+  snprintf(figure_folder, sizeof figure_folder, "%s/figures", folder);
+  RPINN_TRY(rpinn_make_folders(context, figures->count ? figure_folder : folder));
+  RPINN_TRY(rpinn_run_folder_write(context, &place, name, page));
+  return rpinn_figure_set_save(context, figures, figure_folder, num_drawn, drawing);
+}
+
+static RpinnStatus save(RpinnContext *context, const RpinnText *page, const RpinnReportOptions *options,
+                        Outcome *outcome, RpinnText *text) {
+  RPINN_TRY(rpinn_report_save_page(context, outcome->folder, "report.html", page, outcome->figures,
+                                   &outcome->num_drawn, &outcome->drawing));
   if (options->json)
     list_for_programs(outcome, text);
   else

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "method.h"
+#include "prior_record.h"
 #include "run_folder.h"
 #include "whole_file.h"
 
@@ -354,6 +355,7 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
   table_scores(summary, table);
   if (chains) table_chain_scores(summary, chains, table);
   table_unknowns(summary, table);
+  rpinn_prior_lines(rpinn_json_find(summary, "prior"), false, table);
   if (method) method->write_lines(summary, table);
   table_notes(summary, members, table);
 }

@@ -145,6 +145,7 @@ static RpinnStatus minimise(RpinnContext *context, Search *search) {
   for (size_t k = 0; k < search->num_jobs; k++) {
     const Job *job = &search->jobs[k];
     RpinnScaleTrial *trial = &search->choice->trials[job->trial];
+    trial->start_energies[trial->num_starts++] = job->energy;
     if (!(job->energy < trial->energy)) continue;
     trial->energy = job->energy;
     memcpy(search->best[job->trial], job->theta, search->N * sizeof *job->theta);
@@ -202,6 +203,7 @@ static RpinnStatus insert_trial(RpinnContext *context, Search *search, double sc
   }
   choice->trials[t] = (RpinnScaleTrial){.scale = scale,
                                         .energy = (double)INFINITY,
+                                        .linear_energy = (double)NAN,
                                         .log_evidence = (double)NAN,
                                         .leave_one_out = (double)NAN,
                                         .misfit = (double)NAN};

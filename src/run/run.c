@@ -205,7 +205,6 @@ void rpinn_run_destroy(RpinnRun *run) {
   free(run->posteriors);
   rpinn_problem_destroy(run->own_problem);
   free(run->laplace.at);
-  rpinn_text_free(&run->prior_choice);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

@@ -1,9 +1,10 @@
 /* The scale of the prior before the first draw: as given, as an earlier session chose it, or chosen now. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "prior_choice.h"
+#include "prior_record.h"
 #include "run_state.h"
 
 static const char scale_key[] = "prior_scale", curve_key[] = "prior_choice";
@@ -30,38 +31,15 @@ static RpinnStatus look_up(RpinnContext *context, const RpinnRun *run, double *s
   return RPINN_OK;
 }
 
-static void write_curve(const RpinnPriorChoice *choice, RpinnText *text) {
-  RpinnJson json = {.text = text};
-  rpinn_json_open(&json, NULL, '{');
-  rpinn_json_text(&json, "rule", rpinn_scale_rule_names[choice->rule]);
-  rpinn_json_number(&json, "scale", choice->trials[choice->chosen].scale);
-  rpinn_json_open(&json, "trials", '[');
-  for (size_t t = 0; t < choice->num_trials; t++) {
-    const RpinnScaleTrial *trial = &choice->trials[t];
-    rpinn_json_open(&json, NULL, '{');
-    rpinn_json_number(&json, "scale", trial->scale);
-    rpinn_json_number(&json, "energy", trial->energy);
-    rpinn_json_number(&json, "log_evidence", trial->log_evidence);
-    rpinn_json_number(&json, "leave_one_out", trial->leave_one_out);
-    rpinn_json_number(&json, "misfit", trial->misfit);
-    rpinn_json_close(&json, '}');
-  }
-  rpinn_json_close(&json, ']');
-  rpinn_json_close(&json, '}');
-}
-
 static RpinnStatus choose(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule) {
   RpinnPriorChoiceOptions options = {.rule = rule,
                                      .num_threads = run->num_threads,
-                                     .interrupted = run->options->interrupted,
-                                     .user = run->options->user};
-  RpinnPriorChoice choice;
-  RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &choice));
-  double scale = choice.trials[choice.chosen].scale;
-  write_curve(&choice, &run->prior_choice);
-  free(choice.theta);
-  if (run->prior_choice.failed) return rpinn_fail_memory(context);
-  return settle(context, run, rule, scale);
+                                     .interrupted = run->options ? run->options->interrupted : NULL,
+                                     .user = run->options ? run->options->user : NULL};
+  RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &run->prior));
+  free(run->prior.theta);
+  run->prior.theta = NULL;
+  return settle(context, run, rule, run->prior.trials[run->prior.chosen].scale);
 }
 
 RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run) {
@@ -72,14 +50,41 @@ RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run) {
   return scale > 0 ? settle(context, run, rule, scale) : choose(context, run, rule);
 }
 
-RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run) {
-  if (!run->prior_choice.length) return RPINN_OK;
-  rpinn_run_folder_log(&run->folder, "the scale of the prior, chosen by %s, is %.4g",
-                       rpinn_scale_rule_names[run->posteriors[0]->problem->chosen_by],
-                       run->posteriors[0]->sigmas.prior);
-  RPINN_TRY(rpinn_member_store_set_text(context, run->store, curve_key, run->prior_choice.bytes));
-  RPINN_TRY(rpinn_member_store_set_text(
+/* The curve of an earlier session; stays empty where no scale was chosen in this folder, or none can be read. */
+RpinnStatus rpinn_run_load_prior(RpinnContext *context, RpinnRun *run) {
+  char *text = NULL;
+  const RpinnJsonValue *value;
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, curve_key, &text));
+  if (!text) return RPINN_OK;
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnStatus status = arena ? RPINN_OK : rpinn_fail_memory(context);
+  if (status == RPINN_OK)
+    status = rpinn_json_parse(context, arena, run->folder.path, text, strlen(text), &value);
+  if (status == RPINN_OK && !rpinn_prior_choice_read(value, &run->prior)) run->prior.num_trials = 0;
+  rpinn_arena_destroy(arena);
+  free(text);
+  return status;
+}
+
+static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
+  RpinnText text = {0};
+  RpinnJson json = {.text = &text};
+  rpinn_json_open(&json, NULL, '{');
+  rpinn_prior_choice_write(&run->prior, &json);
+  rpinn_json_close(&json, '}');
+  RpinnStatus status = text.failed ? rpinn_fail_memory(context)
+                                   : rpinn_member_store_set_text(context, run->store, curve_key, text.bytes);
+  rpinn_text_free(&text);
+  RPINN_TRY(status);
+  return rpinn_member_store_set_text(
       context, run->store, scale_key,
-      run->posteriors[0]->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text));
+      run->posteriors[0]->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text);
+}
+
+RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run) {
+  if (!run->prior.num_trials) return rpinn_run_load_prior(context, run);
+  rpinn_run_folder_log(&run->folder, "the scale of the prior, chosen by %s, is %.4g",
+                       rpinn_scale_rule_names[run->prior.rule], run->posteriors[0]->sigmas.prior);
+  RPINN_TRY(save_choice(context, run));
   return rpinn_member_store_flush(context, run->store);
 }

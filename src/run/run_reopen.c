@@ -84,6 +84,7 @@ static RpinnStatus fill(RpinnContext *context, RpinnRun *run) {
   free(seconds);
   if (!run->plan.num_draws)
     return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path}, "this run has no draws");
+  RPINN_TRY(rpinn_run_load_prior(context, run));
   RPINN_TRY(rpinn_run_make_results(context, run, false));
   if (run->method->load_results) RPINN_TRY(run->method->load_results(context, run));
   return rpinn_run_score_results(context, run);

@@ -6,6 +6,7 @@
 #include "kept_draws.h"
 #include "method.h"
 #include "posterior.h"
+#include "prior_choice.h"
 #include "rpinn/convergence.h"
 #include "rpinn/run.h"
 #include "run_folder.h"
@@ -145,7 +146,7 @@ struct RpinnRun {
   double seconds; /* of all sessions of this run */
   bool interrupted, out_of_time;
   RpinnLaplaceResult laplace;
-  RpinnText prior_choice; /* the curve of a scale that this session chose, as JSON */
+  RpinnPriorChoice prior; /* by which the scale was chosen; no trials where it was given */
   RpinnText json, table;
 };
 
@@ -175,6 +176,8 @@ double rpinn_run_draw_bytes(const RpinnRun *run);
  * into the store, where a later session finds it. An interruption is RPINN_ERROR_INTERRUPTED: nothing was begun. */
 RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run);
 RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run);
+/* run->prior as the store, which is open, has it. */
+RpinnStatus rpinn_run_load_prior(RpinnContext *context, RpinnRun *run);
 
 /* What methods make draws with: RpinnMethod.make_draws. */
 RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);

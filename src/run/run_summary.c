@@ -5,6 +5,7 @@
 #include "chain_diagnostics.h"
 #include "finished_run.h"
 #include "json_writer.h"
+#include "prior_record.h"
 #include "rpinn/version.h"
 #include "run_scores.h"
 #include "run_summary.h"
@@ -223,6 +224,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_text(&json, "version", rpinn_version());
   rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
   rpinn_posterior_json_sigmas(run->posteriors[0], &json);
+  rpinn_prior_json(run->posteriors[0], &run->prior, &json);
   rpinn_json_open(&json, "quantities", '{');
   for (size_t q = 0; q < summary->num_quantities; q++) json_score(&json, &summary->scores[q]);
   rpinn_json_close(&json, '}');

@@ -1,0 +1,171 @@
+#include "prior_record.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "finished_run.h"
+
+static const char *const end_names[] = {"none", "smallest", "largest"};
+
+RpinnScaleEnd rpinn_prior_choice_end(const RpinnPriorChoice *choice) {
+  if (choice->num_trials < 2) return RPINN_SCALE_INSIDE;
+  if (choice->chosen == 0) return RPINN_SCALE_SMALLEST;
+  return choice->chosen + 1 == choice->num_trials ? RPINN_SCALE_LARGEST : RPINN_SCALE_INSIDE;
+}
+
+const char *rpinn_prior_rule_meaning(RpinnScaleRule rule) {
+  return rule == RPINN_SCALE_EVIDENCE ? "the scale of the highest evidence"
+                                      : "the smallest scale within one nat of the best leave-one-out sum";
+}
+
+/* ---- JSON ---- */
+
+static void write_trial(const RpinnScaleTrial *trial, bool is_chosen, RpinnJson *json) {
+  rpinn_json_open(json, NULL, '{');
+  rpinn_json_number(json, "scale", trial->scale);
+  rpinn_json_number(json, "leave_one_out", trial->leave_one_out);
+  rpinn_json_number(json, "log_evidence", trial->log_evidence);
+  rpinn_json_number(json, "energy", trial->energy);
+  rpinn_json_number(json, "linear_energy", trial->linear_energy);
+  rpinn_json_number(json, "misfit", trial->misfit);
+  rpinn_json_number(json, "starts", (double)trial->num_starts);
+  rpinn_json_number(json, "starts_at_minimum", (double)rpinn_scale_trial_at_minimum(trial));
+  rpinn_json_boolean(json, "converged", rpinn_scale_trial_converged(trial));
+  rpinn_json_open(json, "start_energies", '[');
+  for (size_t k = 0; k < trial->num_starts; k++) rpinn_json_number(json, NULL, trial->start_energies[k]);
+  rpinn_json_close(json, ']');
+  rpinn_json_boolean(json, "chosen", is_chosen);
+  rpinn_json_close(json, '}');
+}
+
+static void write_trials(const RpinnPriorChoice *choice, RpinnJson *json) {
+  rpinn_json_open(json, "trials", '[');
+  for (size_t t = 0; t < choice->num_trials; t++) write_trial(&choice->trials[t], t == choice->chosen, json);
+  rpinn_json_close(json, ']');
+}
+
+void rpinn_prior_choice_write(const RpinnPriorChoice *choice, RpinnJson *json) {
+  rpinn_json_text(json, "rule", rpinn_scale_rule_names[choice->rule]);
+  write_trials(choice, json);
+}
+
+static bool read_trial(const RpinnJsonValue *value, RpinnScaleTrial *trial) {
+  const RpinnJsonValue *energies = rpinn_json_find(value, "start_energies");
+  *trial = (RpinnScaleTrial){.scale = rpinn_summary_number(value, "scale"),
+                             .leave_one_out = rpinn_summary_number(value, "leave_one_out"),
+                             .log_evidence = rpinn_summary_number(value, "log_evidence"),
+                             .energy = rpinn_summary_number(value, "energy"),
+                             .linear_energy = rpinn_summary_number(value, "linear_energy"),
+                             .misfit = rpinn_summary_number(value, "misfit")};
+  if (energies && energies->kind == RPINN_JSON_ARRAY)
+    for (const RpinnJsonValue *item = energies->first; item; item = item->next) {
+      if (trial->num_starts == RPINN_MAX_TRIAL_STARTS) return false;
+      if (!rpinn_json_as_number(item, &trial->start_energies[trial->num_starts++])) return false;
+    }
+  return trial->scale > 0;
+}
+
+bool rpinn_prior_choice_read(const RpinnJsonValue *object, RpinnPriorChoice *choice) {
+  const RpinnJsonValue *rule = rpinn_json_find(object, "rule"), *trials = rpinn_json_find(object, "trials");
+  *choice = (RpinnPriorChoice){.rule = RPINN_SCALE_GIVEN};
+  if (!rule || rule->kind != RPINN_JSON_TEXT || !trials || trials->kind != RPINN_JSON_ARRAY) return false;
+  for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
+    if (!strcmp(rule->text, rpinn_scale_rule_names[k])) choice->rule = (RpinnScaleRule)k;
+  for (const RpinnJsonValue *item = trials->first; item; item = item->next) {
+    const RpinnJsonValue *is_chosen = rpinn_json_find(item, "chosen");
+    if (choice->num_trials == RPINN_MAX_SCALE_TRIALS) return false;
+    if (is_chosen && is_chosen->boolean) choice->chosen = choice->num_trials;
+    if (!read_trial(item, &choice->trials[choice->num_trials++])) return false;
+  }
+  return choice->rule != RPINN_SCALE_GIVEN && choice->num_trials > 0;
+}
+
+static void write_fields(const RpinnPosterior *posterior, RpinnJson *json) {
+  rpinn_json_open(json, "fields", '{');
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) {
+    const RpinnFieldPrior *prior = &posterior->sigmas.fields[f];
+    rpinn_json_open(json, posterior->problem->fields[f].name, '{');
+    rpinn_json_text(json, "shape", rpinn_prior_shape_names[prior->shape]);
+    rpinn_json_number(json, "scale", prior->has_own_scale ? prior->scale : posterior->sigmas.prior);
+    rpinn_json_close(json, '}');
+  }
+  rpinn_json_close(json, '}');
+}
+
+void rpinn_prior_json(const RpinnPosterior *posterior, const RpinnPriorChoice *choice, RpinnJson *json) {
+  const RpinnProblem *problem = posterior->problem;
+  rpinn_json_open(json, "prior", '{');
+  rpinn_json_number(json, "scale", posterior->sigmas.prior);
+  if (problem->was_chosen)
+    rpinn_json_text(json, "chosen_by", rpinn_scale_rule_names[problem->chosen_by]);
+  else
+    rpinn_json_number(json, "chosen_by", (double)NAN); /* null */
+  write_fields(posterior, json);
+  rpinn_json_text(json, "at_end", end_names[rpinn_prior_choice_end(choice)]);
+  write_trials(choice, json);
+  rpinn_json_close(json, '}');
+}
+
+/* ---- lines ---- */
+
+static void append_shapes(const RpinnJsonValue *prior, RpinnText *table) {
+  const RpinnJsonValue *fields = rpinn_json_find(prior, "fields");
+  const RpinnJsonValue *first = fields && fields->kind == RPINN_JSON_OBJECT ? fields->first : NULL;
+  bool alike = true;
+  for (const RpinnJsonValue *field = first; field; field = field->next)
+    alike &= !strcmp(rpinn_summary_text(field, "shape"), rpinn_summary_text(first, "shape"));
+  for (const RpinnJsonValue *field = first; field; field = alike ? NULL : field->next)
+    if (alike)
+      rpinn_text_append(table, "%s", rpinn_summary_text(field, "shape"));
+    else
+      rpinn_text_append(table, "%s%s %s", field == first ? "" : ", ", field->key,
+                        rpinn_summary_text(field, "shape"));
+}
+
+static bool flag_of(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = rpinn_json_find(object, key);
+  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
+}
+
+static void append_trial(const RpinnJsonValue *trial, RpinnText *table) {
+  rpinn_text_append(table, "  %c %-10.4g", flag_of(trial, "chosen") ? '*' : ' ',
+                    rpinn_summary_number(trial, "scale"));
+  static const char *const keys[] = {"leave_one_out", "log_evidence", "energy", "misfit"};
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+    double value = rpinn_summary_number(trial, keys[k]);
+    if (isnan(value))
+      rpinn_text_append(table, " %13s", "-");
+    else
+      rpinn_text_append(table, " %13.5g", value);
+  }
+  rpinn_text_append(table, "   %.0f of %.0f%s\n", rpinn_summary_number(trial, "starts_at_minimum"),
+                    rpinn_summary_number(trial, "starts"),
+                    flag_of(trial, "converged") ? "" : ", not converged");
+}
+
+static void append_end(const RpinnJsonValue *prior, RpinnText *table) {
+  const char *end = rpinn_summary_text(prior, "at_end");
+  if (!strcmp(end, end_names[RPINN_SCALE_SMALLEST]))
+    rpinn_text_append(table, "  this is the smallest scale that was tried: a smaller one may do as well\n");
+  if (!strcmp(end, end_names[RPINN_SCALE_LARGEST]))
+    rpinn_text_append(table, "  this is the largest scale that was tried: a larger one may do better\n");
+}
+
+void rpinn_prior_lines(const RpinnJsonValue *prior, bool whole, RpinnText *table) {
+  const RpinnJsonValue *trials = rpinn_json_find(prior, "trials"), *before = NULL;
+  const char *rule = rpinn_summary_text(prior, "chosen_by");
+  bool by_evidence = !strcmp(rule, rpinn_scale_rule_names[RPINN_SCALE_EVIDENCE]);
+  if (!by_evidence && strcmp(rule, rpinn_scale_rule_names[RPINN_SCALE_LOO]) != 0) return;
+  rpinn_text_append(table, "\n  prior ");
+  append_shapes(prior, table);
+  rpinn_text_append(table, ", scale %.4g chosen by %s: %s\n", rpinn_summary_number(prior, "scale"), rule,
+                    rpinn_prior_rule_meaning(by_evidence ? RPINN_SCALE_EVIDENCE : RPINN_SCALE_LOO));
+  if (!trials || trials->kind != RPINN_JSON_ARRAY || !trials->first) return;
+  rpinn_text_append(table, "    %-10s %13s %13s %13s %13s   %s\n", "scale", "leave-one-out", "log evidence",
+                    "loss", "misfit", "starts at the minimum");
+  for (const RpinnJsonValue *trial = trials->first; trial; before = trial, trial = trial->next)
+    if (whole || flag_of(trial, "chosen") || (before && flag_of(before, "chosen")) ||
+        (trial->next && flag_of(trial->next, "chosen")))
+      append_trial(trial, table);
+  append_end(prior, table);
+}
