@@ -4,7 +4,7 @@
  *
  * The energy of a member, with whitened rows r and offsets xi (NULL: none):
  *
- *   row (t, i)   r = (R_t(x_i; theta) - d_i) / s_t - xi          term by term, point by point, or mixed:
+ *   row (t, i)   r = (R_t(x_i; theta) - d_i) / s_ti - xi         term by term, point by point, or mixed:
  *   row (t, j)   r = sum_i mix_ji (R_t(x_i; theta) - d_i) / s_t - xi
  *   prior row j  p = (theta_j - mean_j) * root_j - xi_(M+j)      for root_j > 0
  *   E            = 1/2 sum r^2 + 1/2 sum p^2
@@ -29,7 +29,14 @@ typedef struct RpinnTermModel {
   const double *targets; /* [num_points] d_i */
   const double *mix;     /* [num_rows][num_points], num_rows <= num_points; NULL: rows are points */
   double inverse_sigma;  /* 1 / s_t */
+  const double *
+      inverse_sigmas; /* [num_points] 1 / s_ti of rows that differ, in place of 1 / s_t; else NULL; none with mix */
 } RpinnTermModel;
+
+/* 1 / s of the row of a point. */
+static inline double rpinn_term_inverse_sigma(const RpinnTermModel *term, size_t point) {
+  return term->inverse_sigmas ? term->inverse_sigmas[point] : term->inverse_sigma;
+}
 
 /* The energy, in the terms of arrays. Borrowed by a backend for its life. */
 typedef struct RpinnEnergyModel {

@@ -6,6 +6,7 @@
 
 #include "csv_table.h"
 #include "gaussian_term.h"
+#include "row_noise.h"
 
 enum { PREDICT_PART = 0xffffff };
 
@@ -21,28 +22,31 @@ typedef struct Builder {
 
 /* ---- tables of points and values ---- */
 
-/* Columns must be exactly: `first` (when not NULL), the coordinates, `last` (when not NULL). */
+/* Columns must be exactly: `first` (when not NULL), the coordinates, `last` (when not NULL). Beside values there may be
+ * their noise. */
 static RpinnStatus check_columns(Builder *builder, const RpinnCsvTable *table, const char *first,
                                  bool coordinates, const char *last) {
   const RpinnProblem *problem = builder->problem;
-  const char *wanted[RPINN_MAX_COORDINATES + 2];
+  const char *wanted[RPINN_MAX_COORDINATES + 3];
   size_t count = 0;
   if (first) wanted[count++] = first;
   for (size_t i = 0; coordinates && i < problem->num_coordinates; i++)
     wanted[count++] = problem->coordinates[i].name;
   if (last) wanted[count++] = last;
+  size_t num_known = count;
+  if (last) wanted[num_known++] = "noise";
   RpinnText list = {0};
   for (size_t i = 0; i < count; i++) rpinn_text_append(&list, "%s%s", i ? "," : "", wanted[i]);
   RpinnStatus status = RPINN_OK;
   for (size_t k = 0; k < table->num_columns && status == RPINN_OK; k++) {
     bool known = false;
-    for (size_t i = 0; i < count; i++) known |= !strcmp(table->names[k], wanted[i]);
+    for (size_t i = 0; i < num_known; i++) known |= !strcmp(table->names[k], wanted[i]);
     if (known) continue;
-    const char *near = rpinn_nearest_name(table->names[k], wanted, count);
+    const char *near = rpinn_nearest_name(table->names[k], wanted, num_known);
     status = rpinn_fail_at(builder->context, rpinn_csv_name_place(table, k),
-                           "unknown column '%.60s'; expected the columns %s%s%s%s", table->names[k],
-                           list.bytes ? list.bytes : "?", near ? "; did you mean '" : "", near ? near : "",
-                           near ? "'?" : "");
+                           "unknown column '%.60s'; expected the columns %s%s%s%s%s", table->names[k],
+                           list.bytes ? list.bytes : "?", last ? ", and noise where it differs by row" : "",
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   for (size_t i = 0; i < count && status == RPINN_OK; i++)
     if (rpinn_csv_column(table, wanted[i]) < 0)
@@ -183,8 +187,9 @@ static RpinnStatus check_table_of_terms(Builder *builder, const RpinnCsvTable *t
   return RPINN_OK;
 }
 
-/* Rows of a table of several terms that belong to one of them. */
-static RpinnStatus take_rows_of_term(Builder *builder, const RpinnCsvTable *table, size_t index) {
+/* Rows of a table of several terms that belong to one of them. replaces_noise: that of the problem file. */
+static RpinnStatus take_rows_of_term(Builder *builder, const RpinnCsvTable *table, size_t index,
+                                     bool replaces_noise) {
   const RpinnTerm *term = &builder->problem->terms[index];
   RpinnTermData *data = &builder->data->terms[index];
   size_t term_column = (size_t)rpinn_csv_column(table, "term"),
@@ -197,6 +202,8 @@ static RpinnStatus take_rows_of_term(Builder *builder, const RpinnCsvTable *tabl
                          "no rows for term '%s'; expected data for every fitted term", term->name);
   RPINN_TRY(allocate_points(builder, count, &data->points));
   RPINN_TRY(allocate_values(builder, data));
+  size_t *rows = RPINN_ARENA_NEW(builder->data->arena, size_t, count);
+  if (!rows) return rpinn_fail_memory(builder->context);
   data->from_file = true;
   data->missing = !count;
   size_t p = 0;
@@ -204,9 +211,10 @@ static RpinnStatus take_rows_of_term(Builder *builder, const RpinnCsvTable *tabl
     if (strcmp(table->text[row * table->num_columns + term_column], term->name) != 0) continue;
     RPINN_TRY(read_point(builder, table, row, data->points.x + p * builder->problem->num_coordinates));
     RPINN_TRY(rpinn_csv_number(builder->context, table, row, value_column, &data->values[p]));
-    p++;
+    rows[p++] = row;
   }
-  return RPINN_OK;
+  RpinnNoiseColumn noise = {.table = table, .rows = rows, .may_be_empty = true, .replaces = replaces_noise};
+  return rpinn_row_noise_read(builder->context, builder->data->arena, &noise, term, data);
 }
 
 /* Points given both by `at` and by the file must agree. */
@@ -240,7 +248,7 @@ static RpinnStatus take_from_shared(Builder *builder, const RpinnCsvTable *table
         "a file with a column 'term'",
         term->data.text, term->name);
   RPINN_TRY(check_table_of_terms(builder, table));
-  return take_rows_of_term(builder, table, index);
+  return take_rows_of_term(builder, table, index, false);
 }
 
 /* A term's own file: <coordinates>,value; or value alone for the points of `at`; or one that terms share. */
@@ -269,7 +277,8 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
       RPINN_TRY(read_point(builder, table, row, data->points.x + row * builder->problem->num_coordinates));
     RPINN_TRY(rpinn_csv_number(builder->context, table, row, value_column, &data->values[row]));
   }
-  return RPINN_OK;
+  return rpinn_row_noise_read(builder->context, builder->data->arena, &(RpinnNoiseColumn){.table = table},
+                              term, data);
 }
 
 static RpinnStatus fail_no_truth(Builder *builder, const RpinnTerm *term) {
@@ -321,12 +330,13 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   RpinnTermData *data = &builder->data->terms[index];
   if (term->source == RPINN_DATA_CSV) return take_from_own(builder, index);
   RPINN_TRY(allocate_values(builder, data));
+  RPINN_TRY(rpinn_row_noise_evaluate(builder->context, builder->data->arena, builder->problem, term, data));
   RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index)
                                              : take_from_expression(builder, index));
-  if (data->missing || !term->perturb || !term->has_noise) return RPINN_OK;
+  if (data->missing || !term->perturb || (!term->has_noise && !data->noise)) return RPINN_OK;
   RpinnStream stream = rpinn_stream(builder->noise_seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
   for (size_t p = 0; p < data->points.count; p++)
-    data->values[p] += term->noise * rpinn_stream_normal(&stream);
+    data->values[p] += (data->noise ? data->noise[p] : term->noise) * rpinn_stream_normal(&stream);
   return RPINN_OK;
 }
 
@@ -345,13 +355,23 @@ static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   bool is_gaussian = term->source == RPINN_DATA_GAUSSIAN;
   if (done[index]) return RPINN_OK;
   done[index] = 1;
-  if (builder->all && !is_gaussian) return take_rows_of_term(builder, builder->all, index);
+  if (builder->all && !is_gaussian) return take_rows_of_term(builder, builder->all, index, true);
   if (term->at.sampling == RPINN_POINTS_SAME_AS) RPINN_TRY(make_term(builder, term->at.term, done));
   if (term->at.sampling != RPINN_POINTS_OF_DATA)
     RPINN_TRY(make_points(builder, &term->at, (uint32_t)index, &data->points));
   if (is_gaussian)
     return rpinn_gaussian_term_fill(builder->context, builder->data->arena, builder->problem, term, data);
   return make_values(builder, index);
+}
+
+/* Noise of data that were read, where it is an expression and no column; and what is typical of it. */
+static RpinnStatus settle_noise(Builder *builder, size_t index) {
+  const RpinnTerm *term = &builder->problem->terms[index];
+  RpinnTermData *data = &builder->data->terms[index];
+  if (!data->noise)
+    RPINN_TRY(rpinn_row_noise_evaluate(builder->context, builder->data->arena, builder->problem, term, data));
+  data->typical_noise = rpinn_row_noise_typical(term, data);
+  return RPINN_OK;
 }
 
 static RpinnStatus make_predictions(Builder *builder) {
@@ -383,6 +403,7 @@ static RpinnStatus build(Builder *builder) {
   if (problem->data_file) RPINN_TRY(read_all(builder));
   for (size_t i = 0; i < problem->num_terms; i++) {
     RPINN_TRY(make_term(builder, i, done));
+    RPINN_TRY(settle_noise(builder, i));
     if (!data->terms[i].mix) data->terms[i].num_rows = data->terms[i].points.count;
   }
   RPINN_TRY(make_predictions(builder));
@@ -413,6 +434,10 @@ void rpinn_data_set_destroy(RpinnDataSet *data) {
   if (data) rpinn_arena_destroy(data->arena); /* the data set itself lives in it */
 }
 
+double rpinn_data_set_noise(const RpinnDataSet *data, size_t term, size_t point) {
+  return data->terms[term].noise ? data->terms[term].noise[point] : data->terms[term].typical_noise;
+}
+
 static void write_point(const RpinnProblem *problem, const double *x, RpinnText *csv) {
   char number[RPINN_NUMBER_TEXT];
   for (size_t i = 0; i < problem->num_coordinates; i++) {
@@ -428,9 +453,11 @@ static void write_coordinate_names(const RpinnProblem *problem, RpinnText *csv) 
 
 void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv) {
   const RpinnProblem *problem = data->problem;
+  bool has_noise = false;
+  for (size_t t = 0; t < problem->num_terms; t++) has_noise |= data->terms[t].noise_from_file;
   rpinn_text_append(csv, "term,");
   write_coordinate_names(problem, csv);
-  rpinn_text_append(csv, ",value\n");
+  rpinn_text_append(csv, has_noise ? ",value,noise\n" : ",value\n");
   for (size_t t = 0; t < problem->num_terms; t++) {
     if (data->terms[t].missing || data->terms[t].mix) continue;
     for (size_t p = 0; p < data->terms[t].points.count; p++) {
@@ -438,7 +465,12 @@ void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv) {
       rpinn_text_append(csv, "%s,", problem->terms[t].name);
       write_point(problem, data->terms[t].points.x + p * problem->num_coordinates, csv);
       rpinn_number_format(data->terms[t].values[p], number);
-      rpinn_text_append(csv, ",%s\n", number);
+      rpinn_text_append(csv, ",%s%s", number, has_noise ? "," : "");
+      if (data->terms[t].noise_from_file) {
+        rpinn_number_format(data->terms[t].noise[p], number);
+        rpinn_text_append(csv, "%s", number);
+      }
+      rpinn_text_append(csv, "\n");
     }
   }
 }

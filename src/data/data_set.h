@@ -7,9 +7,12 @@
 
 typedef struct RpinnTermData {
   RpinnPointSet points;
-  double *values;         /* [points.count]; of a gaussian term the mean of its prior */
-  bool missing;           /* no data were given: the values are zeros */
-  bool from_file;         /* the values were read, not made */
+  double *values; /* [points.count]; of a gaussian term the mean of its prior */
+  bool missing;   /* no data were given: the values are zeros */
+  bool from_file; /* the values were read, not made */
+  double *noise;  /* [points.count] stated deviations of the values where they differ by row; else NULL */
+  bool noise_from_file;   /* they are a column of that file */
+  double typical_noise;   /* the stated deviation, or the root mean square of those; NaN without one */
   size_t num_rows;        /* of the energy: points.count, or those of mix */
   const double *mix;      /* [num_rows][points.count] of a gaussian term, see gaussian_rows.h; else NULL */
   RpinnGivenValues given; /* what the prior of a gaussian term is conditioned on */
@@ -30,7 +33,11 @@ RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, 
                                   RpinnDataSet **data);
 void rpinn_data_set_destroy(RpinnDataSet *data);
 
-/* All terms with data as `term,<coordinates>,value`, each number so that it reads back exactly. */
+/* The stated deviation of a value; NaN without one. */
+double rpinn_data_set_noise(const RpinnDataSet *data, size_t term, size_t point);
+
+/* All terms with data as `term,<coordinates>,value`, and `noise` where a file gave one, each number so that it reads back
+ * exactly. */
 void rpinn_data_set_write(const RpinnDataSet *data, RpinnText *csv);
 /* A CSV file of points, with one column per coordinate and no others. Points outside the domain are refused,
  * unless anywhere is set. */

@@ -55,6 +55,30 @@ static void append_cell(RpinnText *text, double value) {
     rpinn_text_append(text, " %10.6g", value);
 }
 
+/* The least and the largest of noise that differs by row. */
+static void find_noise_range(const RpinnTermData *data, double *low, double *high) {
+  *low = *high = data->noise[0];
+  for (size_t p = 1; p < data->points.count; p++) {
+    *low = fmin(*low, data->noise[p]);
+    *high = fmax(*high, data->noise[p]);
+  }
+}
+
+static void text_row_noise(const RpinnTermData *data, RpinnText *text) {
+  double low, high;
+  if (!data->noise || !data->points.count) return;
+  find_noise_range(data, &low, &high);
+  rpinn_text_append(text, "  by row, %.4g to %.4g", low, high);
+}
+
+static void json_row_noise(const RpinnTermData *data, RpinnJson *json) {
+  double low, high;
+  if (!data->noise || !data->points.count) return;
+  find_noise_range(data, &low, &high);
+  rpinn_json_number(json, "noise_low", low);
+  rpinn_json_number(json, "noise_high", high);
+}
+
 static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
   const RpinnPosterior *posterior = check->posterior;
   const RpinnProblem *problem = posterior->problem;
@@ -65,8 +89,9 @@ static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
     const RpinnTerm *term = &problem->terms[t];
     rpinn_text_append(text, "  %-18s %8zu", term->name, posterior->data->terms[t].points.count);
     append_cell(text, posterior->sigmas.weights[t]);
-    append_cell(text, term->has_noise ? term->noise : (double)NAN);
+    append_cell(text, posterior->data->terms[t].typical_noise);
     append_cell(text, posterior->sigmas.terms[t]);
+    text_row_noise(&posterior->data->terms[t], text);
     if (term->source == RPINN_DATA_GAUSSIAN)
       rpinn_text_append(text, "  gaussian prior, %zu rows", posterior->data->terms[t].num_rows);
     rpinn_text_append(text, "%s\n", term->is_test ? "  held out" : "");
@@ -180,7 +205,8 @@ static void json_terms(const RpinnCheck *check, RpinnJson *json) {
     rpinn_json_open(json, term->name, '{');
     rpinn_json_number(json, "points", (double)posterior->data->terms[t].points.count);
     rpinn_json_number(json, "weight", posterior->sigmas.weights[t]);
-    rpinn_json_number(json, "noise", term->has_noise ? term->noise : (double)NAN);
+    rpinn_json_number(json, "noise", posterior->data->terms[t].typical_noise);
+    json_row_noise(&posterior->data->terms[t], json);
     rpinn_json_number(json, "sigma", posterior->sigmas.terms[t]);
     rpinn_json_text(json, "role",
                     term->source == RPINN_DATA_GAUSSIAN ? "prior"

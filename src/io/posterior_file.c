@@ -469,8 +469,10 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
       RPINN_TRY(
           write_coordinate(context, file, group, first, i, term->num_points, term->points, dimensions[t]));
     double sigma = rpinn_posterior_term_sigma(posterior, t);
+    const double *sigmas = posterior->sigmas.rows[posterior->fitted[t]];
     if (has_data(posterior, t))
-      RPINN_TRY(write_constant(context, file, group, first, "sigma", 0, NULL, &sigma));
+      RPINN_TRY(write_constant(context, file, group, first, "sigma", sigmas ? 1 : 0, &dimensions[t],
+                               sigmas ? sigmas : &sigma));
     else
       RPINN_TRY(write_constant(context, file, group, first, "mean", 1, &dimensions[t], term->targets));
   }

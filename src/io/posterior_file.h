@@ -9,7 +9,8 @@
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known
  *   observed_data              each fitted term with data (<term>_point)
- *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma, prior_sigma; of a gaussian term, which is
+ *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma (with <term>_point where it differs
+ *                              by row), prior_sigma; of a gaussian term, which is
  *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_sigma
  *
  * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the

@@ -25,13 +25,13 @@ static Sums sum_up(const RpinnProblem *problem, const RpinnDataSet *data, size_t
   Sums sums = {0};
   for (size_t t = 0; t < problem->num_terms; t++) {
     if (!is_measured(problem, data, t, field)) continue;
-    double noise = problem->terms[t].has_noise ? problem->terms[t].noise : 0;
     for (size_t p = 0; p < data->terms[t].points.count; p++) { /* Welford's update */
+      double noise = rpinn_data_set_noise(data, t, p);
       double difference = data->terms[t].values[p] - sums.mean;
       sums.count += 1;
       sums.mean += difference / sums.count;
       sums.squares += difference * (data->terms[t].values[p] - sums.mean);
-      sums.noise += noise * noise;
+      if (noise > 0) sums.noise += noise * noise;
     }
   }
   return sums;

@@ -66,6 +66,20 @@ static RpinnStatus compile_all(RpinnContext *context, RpinnPosterior *posterior,
   return RPINN_OK;
 }
 
+/* 1/s of the rows of a term whose s differ; NULL for others. */
+static RpinnStatus invert_rows(RpinnContext *context, const RpinnPosterior *posterior, size_t term,
+                               const double **inverses) {
+  const double *rows = posterior->sigmas.rows[term];
+  size_t count = posterior->data->terms[term].points.count;
+  *inverses = NULL;
+  if (!rows) return RPINN_OK;
+  double *inverse = RPINN_ARENA_NEW(posterior->arena, double, count);
+  if (!inverse) return rpinn_fail_memory(context);
+  for (size_t p = 0; p < count; p++) inverse[p] = 1 / rows[p];
+  *inverses = inverse;
+  return RPINN_OK;
+}
+
 static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
                               const RpinnResidualProgram *const *programs) {
   const RpinnProblem *problem = posterior->problem;
@@ -76,7 +90,9 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
   if (!posterior->terms || !posterior->fitted) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
     const RpinnTermData *data = &posterior->data->terms[t];
+    const double *inverses;
     if (problem->terms[t].is_test) continue;
+    RPINN_TRY(invert_rows(context, posterior, t, &inverses));
     posterior->fitted[model->num_terms] = t;
     posterior->terms[model->num_terms++] = (RpinnTermModel){.num_points = data->points.count,
                                                             .num_rows = data->num_rows,
@@ -84,7 +100,8 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
                                                             .program = programs[t],
                                                             .targets = data->values,
                                                             .mix = data->mix,
-                                                            .inverse_sigma = 1 / posterior->sigmas.terms[t]};
+                                                            .inverse_sigma = 1 / posterior->sigmas.terms[t],
+                                                            .inverse_sigmas = inverses};
     model->num_rows += data->num_rows;
   }
   model->terms = posterior->terms;
@@ -259,6 +276,10 @@ const char *rpinn_posterior_term_name(const RpinnPosterior *posterior, size_t te
 }
 double rpinn_posterior_term_sigma(const RpinnPosterior *posterior, size_t term) {
   return posterior->sigmas.terms[posterior->fitted[term]];
+}
+double rpinn_posterior_row_sigma(const RpinnPosterior *posterior, size_t term, size_t row) {
+  const double *rows = posterior->sigmas.rows[posterior->fitted[term]];
+  return rows ? rows[row] : rpinn_posterior_term_sigma(posterior, term);
 }
 double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior) {
   return posterior->sigmas.prior;

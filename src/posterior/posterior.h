@@ -32,6 +32,8 @@ struct RpinnPosterior {
 /* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
 RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
                                           double *values);
+/* s of a row of a fitted term: s_t, or that of its own. */
+double rpinn_posterior_row_sigma(const RpinnPosterior *posterior, size_t term, size_t row);
 /* 1/s of the network parameters [model.unknown_start] for a scale s_p of the fields that have none of their own. */
 void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale, double *root);
 /* Which rows of the model [model.num_rows] were measured: of terms whose data are the truth's, a file's, or perturbed. The

@@ -3,6 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+/* The paper weighs whole terms. */
+static RpinnStatus refuse_rows(RpinnContext *context, const RpinnTerm *term, const char *likelihood) {
+  return rpinn_fail_at(context, term->noise_place,
+                       "the noise of term '%s' differs by row, which likelihood %s cannot weigh; expected "
+                       "likelihood: noise, or one number as noise:",
+                       term->name, likelihood);
+}
+
 static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, bool needed, double *weight) {
   if (term->has_weight)
     *weight = term->weight;
@@ -35,14 +43,16 @@ static RpinnStatus reference_noise(RpinnContext *context, const RpinnProblem *pr
   return RPINN_OK;
 }
 
-static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, double *sigma) {
+static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, const RpinnTermData *data,
+                              double *sigma) {
+  *sigma = data->typical_noise;
+  if (data->noise) return RPINN_OK;
   if (!term->has_noise || !(term->noise > 0))
     return rpinn_fail_at(
         context, term->noise_place,
         "term '%s' has no noise above 0; likelihood noise needs it: expected noise: in every "
         "fitted term",
         term->name);
-  *sigma = term->noise;
   return RPINN_OK;
 }
 
@@ -94,10 +104,14 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
       (RpinnLikelihood)rpinn_settings_choice(&problem->settings, RPINN_SETTING_LIKELIHOOD);
   const char *name = problem->settings.values[RPINN_SETTING_LIKELIHOOD].text;
   *sigmas = (RpinnSigmas){.terms = RPINN_ARENA_NEW(arena, double, problem->num_terms),
+                          .rows = RPINN_ARENA_NEW(arena, const double *, problem->num_terms),
                           .weights = RPINN_ARENA_NEW(arena, double, problem->num_terms),
                           .prior = 1};
-  if (!sigmas->terms || !sigmas->weights) return rpinn_fail_memory(context);
+  if (!sigmas->terms || !sigmas->rows || !sigmas->weights) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
+    sigmas->rows[t] = data->terms[t].noise;
+    if (sigmas->rows[t] && !problem->terms[t].is_test && likelihood != RPINN_LIKELIHOOD_NOISE)
+      return refuse_rows(context, &problem->terms[t], name);
     bool needed = likelihood == RPINN_LIKELIHOOD_PAPER && !problem->terms[t].is_test &&
                   problem->terms[t].source != RPINN_DATA_GAUSSIAN;
     RPINN_TRY(find_weight(context, &problem->terms[t], needed, &sigmas->weights[t]));
@@ -115,9 +129,9 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
     if (term->source == RPINN_DATA_GAUSSIAN)
       *sigma = 1;
     else if (term->is_test)
-      *sigma = term->has_noise ? term->noise : (double)NAN;
+      *sigma = data->terms[t].typical_noise;
     else if (likelihood == RPINN_LIKELIHOOD_NOISE)
-      RPINN_TRY(term_noise(context, term, sigma));
+      RPINN_TRY(term_noise(context, term, &data->terms[t], sigma));
     else if (likelihood == RPINN_LIKELIHOOD_UNIFORM)
       *sigma = reference;
     else
@@ -134,5 +148,6 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
 bool rpinn_sigma_exceeds_noise(const RpinnProblem *problem, const RpinnSigmas *sigmas, size_t t) {
   const RpinnTerm *term = &problem->terms[t];
   bool measured = term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV;
-  return measured && !term->is_test && term->has_noise && sigmas->terms[t] > term->noise * (1 + 1e-9);
+  return measured && !term->is_test && term->has_noise && !sigmas->rows[t] &&
+         sigmas->terms[t] > term->noise * (1 + 1e-9);
 }

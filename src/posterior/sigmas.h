@@ -6,6 +6,9 @@
  *   noise     s_t = noise_t,                                  s_p by `prior:`, and 1 without it
  *   uniform   s_t = sigma_R,                                  s_p = 1
  *
+ * A noise that differs by row, noise_ti, belongs to the likelihood `noise` alone: s_ti = noise_ti, and s_t is their root mean
+ * square, for people.
+ *
  * Rows of a gaussian term are white: s_t = 1 under all of them, with no weight.
  *
  * The setting prior_scale replaces s_p in the prior alone: the s_t stay what the rule gives. Shapes, and scales of single fields,
@@ -23,7 +26,8 @@ typedef struct RpinnFieldPrior {
 } RpinnFieldPrior;
 
 typedef struct RpinnSigmas {
-  double *terms;   /* [num_terms] s_t; a test term has its noise, or NaN without one */
+  double *terms;       /* [num_terms] s_t; a test term has its noise, or NaN without one */
+  const double **rows; /* [num_terms] s_ti of each point where they differ, the data's; else NULL */
   double *weights; /* [num_terms] lambda_t; NaN where the likelihood does not need one and none is given */
   double prior;    /* s_p; infinity: no prior */
   RpinnFieldPrior *fields; /* [num_fields] */

@@ -122,7 +122,7 @@ RpinnStatus rpinn_linear_fields_outputs(RpinnLinearFields *fields, const RpinnDr
 /* row_j = sum_i mix_ji (R_i - d_i) / s; mix NULL: the identity. */
 static void whiten(const RpinnTermModel *term, double *deviations, double *rows) {
   for (size_t i = 0; i < term->num_points; i++)
-    deviations[i] = (deviations[i] - term->targets[i]) * term->inverse_sigma;
+    deviations[i] = (deviations[i] - term->targets[i]) * rpinn_term_inverse_sigma(term, i);
   for (size_t j = 0; j < term->num_rows; j++) {
     rows[j] = term->mix ? 0 : deviations[j];
     for (size_t i = 0; term->mix && i < term->num_points; i++)

@@ -127,9 +127,10 @@ typedef struct RpinnTerm {
   RpinnNamedExpression expect;
   RpinnPointSpec at;
   RpinnDataSource source;
-  RpinnNamedExpression data; /* EXPRESSION: its text; CSV: text is the path */
-  bool has_noise, has_weight;
+  RpinnNamedExpression data;  /* EXPRESSION: its text; CSV: text is the path */
+  bool has_noise, has_weight; /* has_noise: a number for all rows */
   double noise, weight;
+  RpinnNamedExpression row_noise; /* of coordinates, where it differs by row; else its text is NULL */
   RpinnPlace noise_place, weight_place;
   bool perturb; /* noise is added to the data that are made; default: to those of the truth */
   bool is_test;

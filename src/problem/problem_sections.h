@@ -41,6 +41,10 @@ RpinnStatus rpinn_section_law(RpinnReader *reader, const RpinnYaml *node, const 
 RpinnStatus rpinn_section_gaussian(RpinnReader *reader, const RpinnYaml *node, const char *owner,
                                    RpinnTerm *term);
 
+/* problem_noise.c: the noise of a term, which is called `owner`. */
+RpinnStatus rpinn_section_noise(RpinnReader *reader, const RpinnYaml *node, const char *owner,
+                                RpinnTerm *term);
+
 /* problem_terms.c */
 RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node);
 RpinnStatus rpinn_section_terms(RpinnReader *reader, const RpinnYaml *node);

@@ -137,17 +137,10 @@ static RpinnStatus read_term_data(RpinnReader *reader, const RpinnYaml *node, co
 static RpinnStatus read_term_weights(RpinnReader *reader, const RpinnYaml *node, const char *owner,
                                      RpinnTerm *term) {
   const RpinnYaml *noise = rpinn_yaml_get(node, "noise"), *weight = rpinn_yaml_get(node, "weight");
-  term->has_noise = noise != NULL;
   term->has_weight = weight != NULL;
   term->noise_place = noise ? noise->place : term->place;
   term->weight_place = weight ? weight->place : term->place;
-  if (noise) {
-    RPINN_TRY(rpinn_reader_number(reader, noise, "the noise", &term->noise));
-    if (term->noise < 0)
-      return rpinn_fail_at(reader->context, noise->place,
-                           "the noise of %s is %.10g; expected a standard deviation of 0 or more", owner,
-                           term->noise);
-  }
+  if (noise) RPINN_TRY(rpinn_section_noise(reader, noise, owner, term));
   if (weight) {
     RPINN_TRY(rpinn_reader_number(reader, weight, "the weight", &term->weight));
     if (!(term->weight > 0))
@@ -169,7 +162,7 @@ static RpinnStatus read_perturb(RpinnReader *reader, const RpinnYaml *node, cons
                          "perturb: true for %s, whose data come from a file; expected it with data that are "
                          "made: measured ones are used as they are",
                          owner);
-  if (!(term->noise > 0))
+  if (!(term->noise > 0) && !term->row_noise.text)
     return rpinn_fail_at(reader->context, node->place,
                          "perturb: true for %s, which has no noise above 0; expected noise: beside it",
                          owner);

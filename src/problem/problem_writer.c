@@ -318,6 +318,7 @@ static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const
     rpinn_text_append(out, ", noise: ");
     write_number(out, term->noise);
   }
+  if (term->row_noise.text) write_pair(out, "noise", term->row_noise.text);
   if (term->has_weight) {
     rpinn_text_append(out, ", weight: ");
     write_number(out, term->weight);

@@ -1,5 +1,6 @@
 #include "report_curves.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,6 +79,12 @@ static const double *pick(const RpinnCurves *curves, int scratch, const double *
   return curves->scratch[scratch];
 }
 
+/* Half the length of the bar at a value: its stated noise, 0 without one. */
+static double bar_of(const RpinnDataSet *data, size_t term, size_t point) {
+  double noise = rpinn_data_set_noise(data, term, point);
+  return isfinite(noise) ? noise : 0;
+}
+
 void rpinn_curves_include(const RpinnRun *run, const RpinnCurves *curves, size_t quantity, RpinnAxis *y) {
   const RpinnDataSet *data = run->posteriors[0]->data;
   size_t first = quantity * run->outputs.num_points;
@@ -87,8 +94,8 @@ void rpinn_curves_include(const RpinnRun *run, const RpinnCurves *curves, size_t
   if (truth) rpinn_axis_include(y, curves->num_points, pick(curves, 0, truth));
   for (size_t t = 0; t < run->problem->num_terms; t++) {
     if (!rpinn_is_data_of(run, t, quantity)) continue;
-    double noise = run->problem->terms[t].has_noise ? run->problem->terms[t].noise : 0;
     for (size_t i = 0; i < data->terms[t].points.count; i++) {
+      double noise = bar_of(data, t, i);
       double ends[] = {data->terms[t].values[i] - noise, data->terms[t].values[i] + noise};
       rpinn_axis_include(y, 2, ends);
     }
@@ -117,9 +124,9 @@ static void draw_data(const RpinnRun *run, size_t quantity, const RpinnPlot *plo
     const RpinnTerm *term = &run->problem->terms[t];
     const RpinnTermData *data = &run->posteriors[0]->data->terms[t];
     RpinnPointStyle style = data_style(k++, term->is_test);
-    double noise = term->has_noise ? term->noise : 0;
     for (size_t i = 0; i < data->points.count; i += rpinn_figure_stride(data->points.count, NUM_DATA_POINTS))
-      rpinn_plot_points(plot, 1, &data->points.x[i], &data->values[i], noise, style);
+      rpinn_plot_points(plot, 1, &data->points.x[i], &data->values[i], bar_of(run->posteriors[0]->data, t, i),
+                        style);
   }
 }
 
@@ -154,10 +161,11 @@ void rpinn_curves_keys(const RpinnRun *run, size_t quantity, bool with_members, 
   if (run->posteriors[0]->data->predicted_truth[quantity]) rpinn_plot_key_line(plot, truth_stroke, "truth");
   for (size_t t = 0, k = 0; t < run->problem->num_terms; t++) {
     const RpinnTerm *term = &run->problem->terms[t];
+    bool has_noise = !isnan(run->posteriors[0]->data->terms[t].typical_noise);
     if (!rpinn_is_data_of(run, t, quantity)) continue;
     snprintf(label, sizeof label, "%s %s%s", term->is_test ? "held-out data" : "data", term->name,
-             term->has_noise ? " \xc2\xb1 noise" : "");
-    rpinn_plot_key_points(plot, term->has_noise, data_style(k++, term->is_test), label);
+             has_noise ? " \xc2\xb1 noise" : "");
+    rpinn_plot_key_points(plot, has_noise, data_style(k++, term->is_test), label);
   }
   rpinn_text_append(plot->page, "</p>\n");
 }

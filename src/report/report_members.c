@@ -35,7 +35,7 @@ static void write_terms(const RpinnRun *run, const double *parts, RpinnText *pag
     rpinn_table_open_row(page, term->name);
     rpinn_table_code(page, term->expect.text ? term->expect.text : "");
     rpinn_table_number(page, (double)posterior->data->terms[t].points.count, 6);
-    rpinn_table_number(page, term->has_noise ? term->noise : (double)NAN, 3);
+    rpinn_table_number(page, posterior->data->terms[t].typical_noise, 3);
     rpinn_table_number(page, posterior->sigmas.terms[t], 3);
     write_share_cells(page, parts[k], total);
   }

@@ -128,8 +128,8 @@ static RpinnStatus tell(RpinnContext *context, const RpinnPosterior *posterior,
   laplace->log_evidence = rpinn_linearisation_log_evidence(linearisation);
   laplace->leave_one_out = 0;
   for (size_t t = 0, i = 0; t < model->num_terms; t++) {
-    double log_sigma = log(rpinn_posterior_term_sigma(posterior, t));
     for (size_t k = 0; k < model->terms[t].num_rows; k++, i++) {
+      double log_sigma = log(rpinn_posterior_row_sigma(posterior, t, k));
       laplace->log_evidence -= log_sigma;
       if (is_data[i])
         laplace->leave_one_out += rpinn_linearisation_leave_out(linearisation, i).log_density - log_sigma;

@@ -29,16 +29,17 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
       num_statistics);
 }
 
-/* log p(d_i | theta) = -r_i^2 / 2 - log s_t - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
+/* log p(d_i | theta) = -r_i^2 / 2 - log s_ti - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
  * the rows of a gaussian term is not used. */
 static RpinnStatus find_log_likelihood(const RpinnResultsWorker *worker, const double *theta, double *row) {
   RpinnPosterior *posterior = worker->posterior;
   RPINN_TRY(worker->linear ? rpinn_linear_fields_rows(worker->linear, theta, row)
                            : rpinn_posterior_residuals(posterior, theta, row, NULL));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
-    double constant = -log(rpinn_posterior_term_sigma(posterior, t)) - 0.5 * log(6.283185307179586476925);
-    for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++)
+    for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++) {
+      double constant = -log(rpinn_posterior_row_sigma(posterior, t, p)) - 0.5 * log(6.283185307179586476925);
       *row = constant - 0.5 * *row * *row;
+    }
   }
   return RPINN_OK;
 }

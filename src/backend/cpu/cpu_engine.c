@@ -279,8 +279,9 @@ static bool energy_rows(CpuEngine *engine, const RpinnSegment *segment, const Re
   if (term->mix) return mixed_weights(engine, segment);
   const double *offsets = user ? (const double *)user + row_of(engine, segment) : NULL;
   const double *targets = term->targets + segment->first_point;
-  double inverse_sigma = term->inverse_sigma, shift = engine->work->late_shift[segment->item], sum = 0;
+  double shift = engine->work->late_shift[segment->item], sum = 0;
   for (size_t p = 0; p < segment->num_points; p++) {
+    double inverse_sigma = rpinn_term_inverse_sigma(term, segment->first_point + p);
     double row = ((double)results[p] - (targets[p] - shift)) * inverse_sigma - (offsets ? offsets[p] : 0.0);
     sum += row * row;
     engine->weights[p] = (Real)(row * inverse_sigma);
@@ -443,13 +444,13 @@ static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch
 static bool residual_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
   const RpinnTermModel *term = &engine->base.model->terms[segment->item];
   double *rows = (double *)user + row_of(engine, segment), shift = engine->work->late_shift[segment->item];
-  double scale = term->inverse_sigma;
-  if (term->mix) {
+  if (term->mix)
     rows = engine->mixed.deviations + engine->mixed.first_point[segment->item] + segment->first_point;
-    scale = 1;
+  for (size_t p = 0; p < segment->num_points; p++) {
+    size_t point = segment->first_point + p;
+    double scale = term->mix ? 1 : rpinn_term_inverse_sigma(term, point);
+    rows[p] = ((double)results[p] - (term->targets[point] - shift)) * scale;
   }
-  for (size_t p = 0; p < segment->num_points; p++)
-    rows[p] = ((double)results[p] - (term->targets[segment->first_point + p] - shift)) * scale;
   return false;
 }
 
@@ -478,7 +479,9 @@ static void block_jacobian(CpuEngine *engine, const RpinnBlock *block, Real *jac
     size_t count = segment->num_points;
     const Real *results = segment_results(engine, work, block, block->first_segment + s, engine->theta);
     residual_rows(engine, segment, results, rows);
-    for (size_t p = 0; p < count; p++) engine->weights[p] = (Real)model->terms[segment->item].inverse_sigma;
+    for (size_t p = 0; p < count; p++)
+      engine->weights[p] =
+          (Real)rpinn_term_inverse_sigma(&model->terms[segment->item], segment->first_point + p);
     memset(engine->unknown_slopes, 0, model->num_unknowns * count * sizeof(Real));
     RPINN_REAL_NAME(rpinn_program_pass_reverse)
     ((RpinnProgramPass *)&segment->program, engine->weights, NULL, engine->unknown_slopes);
@@ -595,11 +598,12 @@ static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, co
 
 /* user: weights w [M]: J^T w is the gradient of w . r, so dE/dR = w / s. */
 static bool given_rows(CpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
+  const RpinnTermModel *term = &engine->base.model->terms[segment->item];
   const double *weights = (const double *)user + row_of(engine, segment);
   (void)results;
-  if (engine->base.model->terms[segment->item].mix) return mixed_weights(engine, segment);
+  if (term->mix) return mixed_weights(engine, segment);
   for (size_t p = 0; p < segment->num_points; p++)
-    engine->weights[p] = (Real)(weights[p] * engine->base.model->terms[segment->item].inverse_sigma);
+    engine->weights[p] = (Real)(weights[p] * rpinn_term_inverse_sigma(term, segment->first_point + p));
   return true;
 }
 

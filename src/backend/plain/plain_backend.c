@@ -188,9 +188,10 @@ static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const
     }
     for (size_t p = 0; !term->mix && p < term->num_points; p++) {
       double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
-      double row = (value - term->targets[p]) * term->inverse_sigma - (offset ? *offset++ : 0.0);
+      double inverse_sigma = rpinn_term_inverse_sigma(term, p);
+      double row = (value - term->targets[p]) * inverse_sigma - (offset ? *offset++ : 0.0);
       sum += row * row;
-      if (gradient) point_reverse(plain, term->program, theta, row * term->inverse_sigma, gradient);
+      if (gradient) point_reverse(plain, term->program, theta, row * inverse_sigma, gradient);
     }
     if (term_energies) term_energies[t] = 0.5 * sum;
     *energy += 0.5 * sum;
@@ -241,9 +242,9 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
     }
     for (size_t p = 0; !term->mix && p < term->num_points; p++) {
       double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
-      *rows++ = (value - term->targets[p]) * term->inverse_sigma;
+      *rows++ = (value - term->targets[p]) * rpinn_term_inverse_sigma(term, p);
       if (!jacobian) continue;
-      point_reverse(plain, term->program, theta, term->inverse_sigma, jacobian);
+      point_reverse(plain, term->program, theta, rpinn_term_inverse_sigma(term, p), jacobian);
       jacobian += model->num_parameters;
     }
   }
