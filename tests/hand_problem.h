@@ -138,16 +138,17 @@ static inline int hand_compare(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* Type 7 of Hyndman and Fan. */
+/* At rank p (n + 1), counted from 1; NaN where there is no such draw. */
 static inline double hand_quantile(size_t count, const double *values, double probability) {
   double sorted[512];
   assert_true(count && count <= 512);
   memcpy(sorted, values, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, hand_compare);
-  double place = probability * (double)(count - 1);
+  double place = probability * (double)(count + 1);
   size_t below = (size_t)place;
-  if (below + 1 >= count) return sorted[count - 1];
-  return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+  if (below < 1 || below > count || (below == count && place > (double)count)) return (double)NAN;
+  return below == count ? sorted[count - 1]
+                        : sorted[below - 1] + (place - (double)below) * (sorted[below] - sorted[below - 1]);
 }
 
 static inline double hand_mean(size_t count, const double *values) {
@@ -190,6 +191,7 @@ static inline HandScore hand_score(size_t num_points, size_t count, const double
     }
   }
   score.rl2 = sqrt(error / size);
+  if (isnan(hand_quantile(count, draws, 0.025))) score.interval_coverage = (double)NAN;
   return score;
 }
 

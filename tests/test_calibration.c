@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "calibration.h"
+#include "rank_interval.h"
 
 static RpinnKeptDraws *kept_of(size_t num_draws, size_t num_values, const double *values) {
   RpinnKeptDraws *kept = rpinn_kept_draws_create(num_values, 1);
@@ -34,6 +35,28 @@ static void test_ranks(void **state) {
   assert_true(isnan(rpinn_rank_quantile(38, sorted, 0.025)));
   assert_true(isnan(rpinn_rank_quantile(38, sorted, 0.975)));
   assert_true(isnan(rpinn_rank_quantile(0, sorted, 0.5)));
+  sorted[40] = (double)NAN; /* a draw that is none, sorted last */
+  assert_true(isnan(rpinn_rank_quantile(41, sorted, 0.5)));
+  sorted[39] = sorted[40] = (double)INFINITY;
+  assert_true(isinf(rpinn_rank_quantile(41, sorted, 0.975))); /* rank 40.95, between equals */
+}
+
+/* All values of kept draws at once, as a run has its intervals. */
+static void test_quantiles_of_all_values(void **state) {
+  (void)state;
+  enum { DRAWS = 49, VALUES = 11 };
+  static const double probabilities[] = {0.025, 0.5, 0.975};
+  double values[DRAWS][VALUES], found[3][VALUES];
+  for (size_t k = 0; k < DRAWS; k++)
+    for (size_t v = 0; v < VALUES; v++) values[k][v] = (double)(k * 20 % DRAWS + 1) + 100 * (double)v;
+  RpinnKeptDraws *kept = kept_of(DRAWS, VALUES, values[0]);
+  assert_int_equal(rpinn_rank_quantiles(kept, 3, probabilities, found[0]), RPINN_OK);
+  for (size_t v = 0; v < VALUES; v++) {
+    check_close(found[0][v], 1.25 + 100 * (double)v, 1e-12); /* rank 0.025 * 50 */
+    check_close(found[1][v], 25 + 100 * (double)v, 1e-12);
+    check_close(found[2][v], 48.75 + 100 * (double)v, 1e-12);
+  }
+  rpinn_kept_draws_destroy(kept);
 }
 
 /* Draws 1 … 79 in disorder against truths whose ranks are known. */
@@ -124,7 +147,9 @@ static void test_summary(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_scores_by_hand),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks),
+                                     cmocka_unit_test(test_quantiles_of_all_values),
+                                     cmocka_unit_test(test_scores_by_hand),
                                      cmocka_unit_test(test_exchangeable), cmocka_unit_test(test_summary)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,10 @@ static const char space[] = "name: space\ncoordinates: {x: [0, 1], y: [-1, 1], z
 
 static void one_coordinate_has_curves(void **state) {
   (void)state;
-  RunBench made = make_run((Case){.text = line});
+  RunBench made = make_run((Case){.text = line, .samples = "38"});
+  assert_int_equal(count_of(&made, "95 % of the members"), 0); /* no interval of 38 */
+  close_run(&made);
+  made = make_run((Case){.text = line, .samples = "39"});
   check_page(&made);
   assert_int_equal(count_of(&made, "class=\"plot\""), 3); /* u, traces, histogram */
   assert_int_equal(count_of(&made, "<image"), 0);
@@ -275,7 +278,7 @@ static void bad_uncertainty_is_named(void **state) {
            "terms:\n  d: {expect: u, at: {grid: 5}, data: truth, noise: 0.1, weight: 100}\n"
            "  e: {expect: u, at: {grid: 5}, data: truth, noise: 0.1, weight: 1}\n"
            "prior: {reference_term: d}\npredict: {grid: 21, quantities: [u]}\n";
-  RunBench made = make_run((Case){.text = text});
+  RunBench made = make_run((Case){.text = text, .samples = "40"});
   check_page(&made);
   assert_int_equal(count_of(&made, "are trusted less than their noise says"), 1);
   assert_int_equal(count_of(&made, "its uncertainty is understated"), 1);

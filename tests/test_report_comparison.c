@@ -4,8 +4,8 @@
 
 #include "report_compare.h"
 
-static const char *const rpinn_settings[] = {"samples", "2", "iterations", "10", NULL},
-                         *const ensemble_settings[] = {"method",     "ensemble", "samples", "3",
+static const char *const rpinn_settings[] = {"samples", "39", "iterations", "10", NULL},
+                         *const ensemble_settings[] = {"method",     "ensemble", "samples", "40",
                                                        "iterations", "10",       NULL};
 
 static FigureBench compare_two(ReportBench first, ReportBench second) {

@@ -78,19 +78,25 @@ static void few_draws(void **state) {
   } cases[] = {{"rpinn", "members"}, {"ensemble", "members"}, {"svgd", "particles"}};
   for (size_t k = 0; k < 3; k++) {
     ReportBench made = make_members(cases[k].method);
-    char line[128];
-    expect(&made, MUST_NOT "are few");
+    char line[192];
+    expect(&made, MUST_NOT "are too few");
     made.run->results.num_draws = made.run->results.num_converged = 39;
-    snprintf(line, sizeof line, "39 %s are few: 95 %% intervals are hardly more than the range of the %s.",
-             cases[k].things, cases[k].things);
+    expect(&made, MUST_NOT "are too few");
+    made.run->results.num_draws = made.run->results.num_converged = 38;
+    snprintf(line, sizeof line,
+             "38 %s are too few for intervals of 95 %%, which take at least 39: there are no bands and no "
+             "scores of them.",
+             cases[k].things);
     expect(&made, line);
     made.run->results.num_draws = made.run->results.num_converged = 2;
-    snprintf(line, sizeof line, "2 %s are few: 95 %% intervals are hardly more than the range of the %s.",
-             cases[k].things, cases[k].things);
+    snprintf(line, sizeof line,
+             "2 %s are too few for intervals of 95 %%, which take at least 39: there are no bands and no "
+             "scores of them.",
+             cases[k].things);
     expect(&made, line);
     made.run->results.num_draws = made.run->results.num_converged = 1;
     expect(&made, "One member says nothing about uncertainty: there are no bands and no scores of them.");
-    expect(&made, MUST_NOT "are few");
+    expect(&made, MUST_NOT "are too few");
     report_bench_close(&made);
   }
 }
@@ -140,7 +146,7 @@ static void coverage(void **state) {
   ReportBench made = make_members("rpinn");
   RpinnScore *scores = made.run->results.scores;
   for (size_t k = 0; k < 3; k++) {
-    char line[128];
+    char line[192];
     scores[k].interval_coverage = 0.849;
     scores[k].count = 19; /* too few points to say so */
     expect(&made, MUST_NOT "understated");
@@ -189,8 +195,10 @@ static void chains(void **state) {
   made.run->out_of_time = true;
   expect(&made, "The time limit ended the chains early; --resume goes on.");
   made.run->out_of_time = false;
-  results->num_draws = 39;
-  expect(&made, "39 draws are few: 95 % intervals are hardly more than the range of the draws.");
+  results->num_draws = 38;
+  expect(&made,
+         "38 draws are too few for intervals of 95 %, which take at least 39: there are no bands and no "
+         "scores of them.");
   report_bench_close(&made);
 }
 

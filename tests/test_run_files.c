@@ -2,7 +2,7 @@
  * one made by hand from the draws in posterior.nc. */
 #include "hand_files.h"
 
-enum { NUM_MEMBERS = 7 };
+enum { NUM_MEMBERS = 42 };
 
 /* The loss of a member is the energy with its own offsets, in parts by terms and prior; its gradient is that of this. */
 static void check_losses(const HandRun *run, bool has_offsets) {
@@ -85,7 +85,7 @@ static void check_members(const HandRun *run, const char *optimizer) {
 
 static void members_with_offsets(void **state) {
   RunBench *bench = *state;
-  run_make(bench, "run", hand_yaml, "method=rpinn samples=7 optimizer=lbfgs iterations=3000");
+  run_make(bench, "run", hand_yaml, "method=rpinn samples=42 optimizer=lbfgs iterations=3000");
   HandRun run = hand_open(bench, "run");
   hand_check_files(&run, "rpinn", NUM_MEMBERS);
   check_losses(&run, true);
@@ -96,7 +96,7 @@ static void members_with_offsets(void **state) {
 
 static void members_without_offsets(void **state) {
   RunBench *bench = *state;
-  run_make(bench, "run", hand_yaml, "method=ensemble samples=7 optimizer=adam iterations=60");
+  run_make(bench, "run", hand_yaml, "method=ensemble samples=42 optimizer=adam iterations=60");
   HandRun run = hand_open(bench, "run");
   hand_check_files(&run, "ensemble", NUM_MEMBERS);
   check_losses(&run, false);
@@ -105,6 +105,40 @@ static void members_without_offsets(void **state) {
   check_same(json_number(run.summary, "members/converged"), 0, 0, "converged");
   check_same(json_number(run.summary, "members/iterations"), 60, 0, "iterations");
   hand_close(&run);
+}
+
+/* An interval of 95 % reaches from rank 0.025 (n + 1) to rank 0.975 (n + 1): of 39 draws from the least to the largest, of 38
+ * nowhere, and the table says so. */
+static void few_draws_have_no_intervals(void **state) {
+  RunBench *bench = *state;
+  static const struct {
+    const char *name, *settings;
+    bool has_intervals;
+  } cases[] = {{"few", "method=ensemble samples=38 iterations=20", false},
+               {"enough", "method=ensemble samples=39 iterations=20", true}};
+  for (size_t c = 0; c < 2; c++) {
+    run_make(bench, cases[c].name, hand_yaml, cases[c].settings);
+    HandRun run = hand_open(bench, cases[c].name);
+    const RpinnCsvTable *table = run_csv(bench, cases[c].name, "predictions.csv");
+    size_t count = hand_total(&run);
+    const double *draws = hand_draws(&run, "u", 1, &hand_predict[0], 0, count);
+    double least = draws[0], largest = draws[0], none = (double)NAN;
+    for (size_t i = 1; i < count; i++) least = fmin(least, draws[i]), largest = fmax(largest, draws[i]);
+    bool has = cases[c].has_intervals;
+    check_same(csv_number(table, 0, "u_q025"), has ? least : none, 1e-9, "u_q025");
+    check_same(csv_number(table, 0, "u_q975"), has ? largest : none, 1e-9, "u_q975");
+    assert_int_equal(isnan(json_number(run.summary, "quantities/u/interval_coverage")), !has);
+    assert_int_equal(isnan(json_number(run.summary, "unknowns/k/q025")), !has);
+    assert_false(isnan(json_number(run.summary, "quantities/u/coverage"))); /* the mean and two deviations */
+    check_same(json_number(run.summary, "interval_draws"), (double)count, 0, "interval_draws");
+    char *words = rpinn_run_summary(bench->context, run_path(bench, cases[c].name, NULL), false);
+    const char note[] =
+        "note: 38 draws have no interval of 95%, which begins at rank 0.025 (n + 1) of n: it takes 39\n";
+    check_true((strstr(words, note) != NULL) == !has, "%s", words);
+    check_true((strstr(words, ", 95% in [") != NULL) == has, "%s", words);
+    free(words);
+    hand_close(&run);
+  }
 }
 
 /* One point has no spread: the cells of it are empty, and fields.vti leaves them out. */
@@ -155,6 +189,7 @@ static void many_members(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(members_with_offsets),
                                      test_in_folder(members_without_offsets),
+                                     test_in_folder(few_draws_have_no_intervals),
                                      test_in_folder(one_point_has_no_spread), test_in_folder(many_members)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,15 +8,6 @@
 
 const double rpinn_calibration_levels[RPINN_CALIBRATION_LEVELS] = {0.5, 0.8, 0.95};
 
-double rpinn_rank_quantile(size_t count, const double *sorted, double probability) {
-  double rank = probability * (double)(count + 1), nearest = round(rank);
-  if (fabs(rank - nearest) < 1e-9 * rank) rank = nearest; /* 0.025 * 80 is rank 2, whatever the rounding */
-  if (!(rank >= 1 && rank <= (double)count)) return (double)NAN;
-  size_t below = (size_t)rank;
-  double share = rank - (double)below, low = sorted[below - 1];
-  return share > 0 ? low + share * (sorted[below] - low) : low;
-}
-
 /* ---- one data set ---- */
 
 static double random_rank(size_t count, const double *sorted, double truth, RpinnStream *stream) {

@@ -1,21 +1,13 @@
-/* Do intervals hold what they promise? Scores of one data set, whose truth is known, and their summary over many.
- *
- * Of n draws, x_(1) <= … <= x_(n), the interval of level p reaches from rank n' (1 - p)/2 to rank n' (1 + p)/2 with n' = n + 1,
- * between order statistics in proportion. A truth that is exchangeable with the draws falls between two neighbours with
- * probability 1/(n + 1) wherever they are, so that such an interval holds it with probability p exactly; quantiles of the
- * sample itself are narrower (of 95 % they hold 90 % with 40 draws). An interval whose ranks are not among 1 … n does not
- * exist: it is NaN, and holds nothing. 79 and 199 draws have whole ranks at all levels here. */
+/* Do intervals hold what they promise? Scores of one data set, whose truth is known, and their summary over many. The intervals
+ * are those of rank_interval.h: an exchangeable truth lies in one of level p with probability p exactly. */
 #ifndef RPINN_ASSESS_CALIBRATION_H
 #define RPINN_ASSESS_CALIBRATION_H
 
-#include "kept_draws.h"
 #include "random_stream.h"
+#include "rank_interval.h"
 
-enum { RPINN_CALIBRATION_LEVELS = 3, RPINN_CALIBRATION_BINS = 20, RPINN_CALIBRATION_MIN_DRAWS = 39 };
+enum { RPINN_CALIBRATION_LEVELS = 3, RPINN_CALIBRATION_BINS = 20 };
 extern const double rpinn_calibration_levels[RPINN_CALIBRATION_LEVELS]; /* 0.5, 0.8, 0.95 */
-
-/* The order statistic at rank probability * (count + 1) of sorted [count]; NaN where that is below 1 or above count. */
-double rpinn_rank_quantile(size_t count, const double *sorted, double probability);
 
 /* One quantity of one data set: means over its points. */
 typedef struct RpinnCalibrationScore {

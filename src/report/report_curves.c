@@ -137,7 +137,8 @@ void rpinn_curves_draw(const RpinnRun *run, const RpinnCurves *curves, size_t qu
   if (rpinn_report_num_draws(run) > 1) {
     const double *low = pick(curves, 0, run->results.low + first);
     const double *high = pick(curves, 1, run->results.high + first);
-    rpinn_plot_band(plot, count, curves->x, low, high, mean_stroke.colour, band_opacity);
+    if (rpinn_report_has_intervals(run))
+      rpinn_plot_band(plot, count, curves->x, low, high, mean_stroke.colour, band_opacity);
     if (with_members) draw_members(run, curves, quantity, plot);
   }
   draw_data(run, quantity, plot);
@@ -154,7 +155,7 @@ void rpinn_curves_keys(const RpinnRun *run, size_t quantity, bool with_members, 
     RpinnStroke shown = member_stroke;
     shown.opacity = 0.8;
     snprintf(label, sizeof label, "95 %% of the %ss", run->method->legend);
-    rpinn_plot_key_band(plot, mean_stroke.colour, band_opacity, label);
+    if (rpinn_report_has_intervals(run)) rpinn_plot_key_band(plot, mean_stroke.colour, band_opacity, label);
     snprintf(label, sizeof label, "some %ss", run->method->legend);
     if (with_members) rpinn_plot_key_line(plot, shown, label);
   }

@@ -3,6 +3,7 @@
 #define RPINN_REPORT_REPORT_PAGE_H
 
 #include "posterior_shape.h"
+#include "rank_interval.h"
 #include "report_figure.h"
 #include "run_state.h"
 
@@ -17,6 +18,11 @@ typedef struct RpinnReport {
 /* Draws that the results are made of. */
 static inline uint64_t rpinn_report_num_draws(const RpinnRun *run) {
   return run->results.num_draws;
+}
+
+/* Whether enough of them are kept for intervals of 95 %. */
+static inline bool rpinn_report_has_intervals(const RpinnRun *run) {
+  return (rpinn_report_num_draws(run) - 1) / run->results.keep_every + 1 >= RPINN_INTERVAL_MIN_DRAWS;
 }
 
 static inline const char *rpinn_report_setting(const RpinnRun *run, RpinnSetting setting) {

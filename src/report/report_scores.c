@@ -33,9 +33,10 @@ void rpinn_report_score_note(RpinnText *page) {
       "|mean &#8722; truth|<sub>2</sub>&#8201;/&#8201;|truth|<sub>2</sub>; l&#8734;, the largest error; mean "
       "std, the standard deviation averaged over the points; LPP, the log predictive probability; LPP table, "
       "the same as the tables of the rPINN paper count it; coverage, the share of points within two standard "
-      "deviations; 95&#8201;%% interval, the share between the 2.5&#8201;%% and 97.5&#8201;%% quantiles; "
-      "CRPS, "
-      "the continuous ranked probability score. A dash: not known.</p>\n");
+      "deviations; 95&#8201;%% interval, the share between the ranks 0.025&#8201;(<i>n</i>&#8201;+&#8201;1) "
+      "and "
+      "0.975&#8201;(<i>n</i>&#8201;+&#8201;1) of the draws; CRPS, the continuous ranked probability score. A "
+      "dash: not known.</p>\n");
 }
 
 void rpinn_report_scores(const RpinnReport *report) {

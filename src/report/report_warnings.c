@@ -6,8 +6,6 @@
 
 /* Below this share of the truth inside of the 95 % intervals the page warns. */
 static const double low_coverage = 0.85;
-/* The 2.5 % quantile of fewer draws is hardly more than the least of them. */
-enum { FEW_DRAWS = 40 };
 /* The share of fewer points inside of them says little. */
 enum { FEW_POINTS = 20 };
 
@@ -95,11 +93,12 @@ static void warn_about_spread(const RpinnRun *run, RpinnText *list) {
     rpinn_text_append(list,
                       "<li>One member says nothing about uncertainty: there are no bands and no scores of "
                       "them.</li>\n");
-  else if (good < FEW_DRAWS)
-    rpinn_text_append(list,
-                      "<li>%llu %ss are few: 95&#8201;%% intervals are hardly more than the range of the "
-                      "%ss.</li>\n",
-                      (unsigned long long)good, unit, unit);
+  else if (!rpinn_report_has_intervals(run))
+    rpinn_text_append(
+        list,
+        "<li>%llu %ss are too few for intervals of 95&#8201;%%, which take at least %d: there are "
+        "no bands and no scores of them.</li>\n",
+        (unsigned long long)good, unit, RPINN_INTERVAL_MIN_DRAWS);
 }
 
 static void warn_about_noise(const RpinnRun *run, RpinnText *list) {

@@ -9,6 +9,7 @@
 
 #include "method.h"
 #include "prior_record.h"
+#include "rank_interval.h"
 #include "run_folder.h"
 #include "whole_file.h"
 
@@ -161,17 +162,30 @@ static void table_scores(const RpinnJsonValue *summary, RpinnText *table) {
     }
 }
 
-/* One draw has neither a deviation nor an interval. */
+/* One draw has neither a deviation nor an interval; a few have a deviation. */
 static void table_unknowns(const RpinnJsonValue *summary, RpinnText *table) {
   for (const RpinnJsonValue *item = first_item(summary, "unknowns"); item; item = item->next) {
-    double deviation = rpinn_summary_number(item, "std");
+    double deviation = rpinn_summary_number(item, "std"), low = rpinn_summary_number(item, "q025");
     rpinn_text_append(table, "  %-16s %.5g", item->key, rpinn_summary_number(item, "mean"));
     if (isnan(deviation))
       rpinn_text_append(table, " (one draw: no deviation)\n");
+    else if (isnan(low))
+      rpinn_text_append(table, " +- %.2g\n", deviation);
     else
-      rpinn_text_append(table, " +- %.2g, 95%% in [%.5g, %.5g]\n", deviation,
-                        rpinn_summary_number(item, "q025"), rpinn_summary_number(item, "q975"));
+      rpinn_text_append(table, " +- %.2g, 95%% in [%.5g, %.5g]\n", deviation, low,
+                        rpinn_summary_number(item, "q975"));
   }
+}
+
+/* Why there are no intervals. Summaries of earlier programs do not tell their draws. */
+static void table_intervals(const RpinnJsonValue *summary, RpinnText *table) {
+  double draws = rpinn_summary_number(summary, "interval_draws");
+  if (draws > 1 && draws < RPINN_INTERVAL_MIN_DRAWS)
+    rpinn_text_append(
+        table,
+        "  note: %.0f draws have no interval of 95%%, which begins at rank 0.025 (n + 1) of n: it "
+        "takes %d\n",
+        draws, RPINN_INTERVAL_MIN_DRAWS);
 }
 
 static void table_losses(const RpinnJsonValue *members, RpinnText *table) {
@@ -357,5 +371,6 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
   table_unknowns(summary, table);
   rpinn_prior_lines(rpinn_json_find(summary, "prior"), false, table);
   if (method) method->write_lines(summary, table);
+  table_intervals(summary, table);
   table_notes(summary, members, table);
 }

@@ -10,6 +10,7 @@
 #include "linear_fields.h"
 #include "moments.h"
 #include "part_file.h"
+#include "rank_interval.h"
 #include "run_state.h"
 
 char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
@@ -198,7 +199,7 @@ static RpinnStatus pass_members(Prediction *prediction) {
                             .take = take_draw};
   RPINN_TRY(rpinn_draw_blocks_visit(prediction->context, &blocks));
   rpinn_moments_get(prediction->moments, prediction->mean, prediction->deviation);
-  return rpinn_kept_draws_quantiles(prediction->kept, 3, probabilities, prediction->low);
+  return rpinn_rank_quantiles(prediction->kept, 3, probabilities, prediction->low);
 }
 
 /* ---- the whole ---- */

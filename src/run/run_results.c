@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "linear_fields.h"
+#include "rank_interval.h"
 #include "results_pass.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
@@ -139,7 +140,7 @@ static RpinnStatus gather(RpinnResultsPass *pass) {
   RPINN_TRY(run->method->draws->gather(pass));
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
-  return rpinn_kept_draws_quantiles(run->results.kept, 3, probabilities, run->results.low);
+  return rpinn_rank_quantiles(run->results.kept, 3, probabilities, run->results.low);
 }
 
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool with_file) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "metrics.h"
+#include "rank_interval.h"
 
 void rpinn_run_list_scores(const RpinnRun *run, RpinnScore *scores) {
   const RpinnPosterior *posterior = run->posteriors[0];
@@ -44,7 +45,8 @@ RpinnStatus rpinn_run_score(const RpinnRun *run, RpinnScore *score) {
   bool has_spread = results->num_draws > 1;
   rpinn_score_moments(score, results->mean, results->deviation, has_spread);
   if (!score->reference || !has_spread) return RPINN_OK;
-  score->interval_coverage = rpinn_metric_interval_coverage(score->count, results->low + score->first,
-                                                            results->high + score->first, score->reference);
+  if (rpinn_kept_draws_count(results->kept) >= RPINN_INTERVAL_MIN_DRAWS)
+    score->interval_coverage = rpinn_metric_interval_coverage(score->count, results->low + score->first,
+                                                              results->high + score->first, score->reference);
   return rpinn_metric_crps(results->kept, score->first, score->count, score->reference, &score->crps, NULL);
 }

@@ -114,7 +114,8 @@ typedef struct RpinnRunResults {
   uint64_t num_members, num_failed, num_converged, num_retried;
   uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
   double *mean, *deviation;    /* [outputs.num_values] */
-  double *low, *median, *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws */
+  double *low, *median, *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws by ranks (rank_interval.h); of fewer than
+   * RPINN_INTERVAL_MIN_DRAWS the ends are NaN */
   RpinnKeptDraws *kept;        /* outputs of kept draws */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
   size_t keep_every;

@@ -219,6 +219,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_number(&json, "seed", (double)run->posteriors[0]->seed);
   rpinn_json_number(&json, "samples", (double)run->results.num_draws);
   rpinn_json_number(&json, "samples_asked", (double)(run->num_samples * run->plan.num_chains));
+  rpinn_json_number(&json, "interval_draws", (double)rpinn_kept_draws_count(run->results.kept));
   rpinn_json_number(&json, "wall_seconds", run->seconds);
   rpinn_json_number(&json, "threads", (double)run->num_threads);
   rpinn_json_text(&json, "version", rpinn_version());

@@ -69,13 +69,13 @@ static RpinnStatus read_redraw(RpinnContext *context, RpinnCalibration *calibrat
 static RpinnStatus check_members(RpinnContext *context, RpinnCalibration *calibration) {
   double count;
   calibration->members = calibration->options->members ? calibration->options->members : "79";
-  if (rpinn_number_parse(calibration->members, &count) && count >= RPINN_CALIBRATION_MIN_DRAWS &&
+  if (rpinn_number_parse(calibration->members, &count) && count >= RPINN_INTERVAL_MIN_DRAWS &&
       count <= 1e9 && count == floor(count))
     return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = "--members"},
                        "found '%.60s'; expected a whole number of at least %d, for intervals of 95 %% reach "
                        "from rank 1 to rank %d there",
-                       calibration->members, RPINN_CALIBRATION_MIN_DRAWS, RPINN_CALIBRATION_MIN_DRAWS);
+                       calibration->members, RPINN_INTERVAL_MIN_DRAWS, RPINN_INTERVAL_MIN_DRAWS);
 }
 
 /* Data set k of seed s has the seed 10000 s + k, and seeds end where doubles stop to count. */
@@ -183,12 +183,12 @@ static RpinnStatus list_subjects(RpinnContext *context, RpinnCalibration *calibr
 static RpinnStatus score_run(RpinnContext *context, RpinnCalibration *calibration, const RpinnRun *run,
                              size_t data_set, RpinnCalibrationRow *row) {
   const RpinnDataSet *data = run->posteriors[0]->data;
-  if (run->results.num_draws < RPINN_CALIBRATION_MIN_DRAWS)
+  if (run->results.num_draws < RPINN_INTERVAL_MIN_DRAWS)
     return rpinn_fail(
         context, RPINN_ERROR_INPUT,
         "the run for data set %zu has %zu draws; expected at least %d, for intervals of 95 %%: a longer "
         "--time-limit, or more --samples of chains",
-        data_set + 1, (size_t)run->results.num_draws, RPINN_CALIBRATION_MIN_DRAWS);
+        data_set + 1, (size_t)run->results.num_draws, RPINN_INTERVAL_MIN_DRAWS);
   RpinnStream stream = rpinn_stream(run->posteriors[0]->seed, RPINN_PURPOSE_RANKS, data_set, 0);
   for (size_t s = 0; s < calibration->num_subjects; s++) {
     const RpinnCalibrationSubject *subject = &calibration->subjects[s];

@@ -67,7 +67,7 @@ mkdir -p reference/data
 data=reference/data
 for sigma in 0.1 0.01; do
   run 0 run poisson-nonlinear --set sigma=$sigma --samples 1 --iterations 1 --out "$data/$sigma" --quiet
-  { echo term,x,value && awk -F, 'NR > 1 && NR % 20 == 2 { print "f," $1 "," $12 }' "$data/$sigma/predictions.csv" &&
+  { echo term,x,value && awk -F, 'NR > 1 && NR % 20 == 2 { print "f," $1 "," $11 }' "$data/$sigma/predictions.csv" &&
     echo b,-0.7,0.66 && echo b,0.7,-0.66; } > "$data/poisson_nonlinear_Nf32_sigma$sigma.csv"
 done
 run 0 reproduce table2 --data-dir $data --methods rpinn --members 3 --out two --quiet
