@@ -1,6 +1,7 @@
 /* Priors as a problem file has them, what outputs are mapped to, and the scale that the data choose. */
 #include "problem_bench.h"
 
+#include "double_target.h"
 #include "prior_choice.h"
 
 #define PROBLEM_HEAD                                                                                         \
@@ -99,6 +100,90 @@ static void test_data_rows(void **state) {
   bench_close(&bench);
 }
 
+/* ---- what the data say of a scale ---- */
+
+/* Every kind of row, linear in its parameters: measured (the truth with noise, a perturbed expression), and tolerances (an
+ * equation that holds exactly, a known end, a gaussian law). */
+#define EVERY_KIND                                                                                           \
+  "name: k\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [4], trainable: output}}\ntruth: {u: 1 + x}\n"   \
+  "terms:\n"                                                                                                 \
+  "  equation: {expect: \"d(u, x, x)\", at: {grid: 3}, data: 0, noise: 0.3}\n"                               \
+  "  measured: {expect: u, at: {grid: 4}, data: truth, noise: 0.1}\n"                                        \
+  "  law: {at: {grid: 3}, gaussian: {field: u, covariance: exponential, length: 0.7, mean: 1, variance: "    \
+  "2}}\n"                                                                                                    \
+  "  flux: {expect: \"d(u, x)\", at: {grid: 2}, data: 1, perturb: true, noise: 0.2}\n"                       \
+  "  end: {expect: u, at: {points: [[0]]}, data: 1, noise: 0.05}\n"                                          \
+  "settings: {likelihood: noise, prior_scale: 0.7, scale_fields: no}\n"
+
+enum { MOST_PARAMETERS = 8, MOST_ROWS = 32 };
+
+/* theta ~ N(mean, covariance), row after row. */
+typedef struct Belief {
+  size_t N;
+  double mean[MOST_PARAMETERS], covariance[MOST_PARAMETERS][MOST_PARAMETERS];
+} Belief;
+
+static Belief prior_belief(const RpinnEnergyModel *model) {
+  Belief belief = {.N = model->num_parameters};
+  for (size_t j = 0; j < belief.N; j++) {
+    belief.mean[j] = model->prior_mean[j];
+    belief.covariance[j][j] = 1 / (model->prior_root[j] * model->prior_root[j]);
+  }
+  return belief;
+}
+
+/* The log density of 0 = row + slope theta + N(0, 1) under the belief, which then knows it. */
+static double learn(Belief *belief, double row, const double *slope) {
+  double gain[MOST_PARAMETERS] = {0}, variance = 1;
+  for (size_t j = 0; j < belief->N; j++) {
+    row += slope[j] * belief->mean[j];
+    for (size_t k = 0; k < belief->N; k++) gain[j] += belief->covariance[j][k] * slope[k];
+    variance += slope[j] * gain[j];
+  }
+  for (size_t j = 0; j < belief->N; j++) {
+    belief->mean[j] -= gain[j] * row / variance;
+    for (size_t k = 0; k < belief->N; k++) belief->covariance[j][k] -= gain[j] * gain[k] / variance;
+  }
+  return -0.5 * row * row / variance - 0.5 * log(variance) - 0.91893853320467274178;
+}
+
+/* Evidence: measured rows after all tolerances were learnt. Leave-one-out: each measured row after all others. */
+static void test_tolerances_are_given(void **state) {
+  (void)state;
+  static const double zero[MOST_PARAMETERS] = {0};
+  ProblemBench bench = build(EVERY_KIND);
+  const RpinnEnergyModel *model = &bench.posterior->model;
+  size_t M = model->num_rows, N = model->num_parameters;
+  double rows[MOST_ROWS], slopes[MOST_ROWS * MOST_PARAMETERS], evidence = 0, left_out = 0, misfit = 0;
+  bool is_data[MOST_ROWS];
+  assert_true(N == 5 && M == 13);
+  rpinn_posterior_data_rows(bench.posterior, is_data);
+  static const bool expected[] = {0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0};
+  for (size_t i = 0; i < M; i++) assert_int_equal(is_data[i], expected[i]);
+  bench_require(&bench, rpinn_posterior_residuals(bench.posterior, zero, rows, slopes), "rows");
+  Belief belief = prior_belief(model);
+  for (size_t i = 0; i < M; i++)
+    if (!is_data[i]) learn(&belief, rows[i], slopes + i * N);
+  for (size_t i = 0; i < M; i++) {
+    if (!is_data[i]) continue;
+    evidence += learn(&belief, rows[i], slopes + i * N);
+    misfit += rows[i] * rows[i] / 6;
+    Belief others = prior_belief(model);
+    for (size_t k = 0; k < M; k++)
+      if (k != i) learn(&others, rows[k], slopes + k * N);
+    left_out += learn(&others, rows[i], slopes + i * N);
+  }
+  RpinnDoubleTarget target;
+  RpinnScaleTrial trial = {0};
+  bench_require(&bench, rpinn_double_target_open(bench.context, bench.posterior, &target), "target");
+  bench_require(&bench, rpinn_scale_judge(bench.context, &target.squares, is_data, zero, &trial), "judge");
+  check_relative(trial.log_evidence, evidence, 1e-9);
+  check_relative(trial.leave_one_out, left_out, 1e-9);
+  check_relative(trial.misfit, misfit, 1e-12);
+  rpinn_double_target_close(&target);
+  bench_close(&bench);
+}
+
 /* ---- the choice ---- */
 
 #define CURVE                                                                                                \
@@ -144,6 +229,32 @@ static void test_choice(void **state) {
   bench_close(&bench);
 }
 
+/* Nothing was measured: the equation and the known ends are all there is, and choose. */
+static void test_choice_without_data(void **state) {
+  (void)state;
+  ProblemBench bench =
+      build("name: f\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [6]}}\nterms:\n"
+            "  equation: {expect: \"d(u, x, x) + 9*sin(3*x)\", at: {grid: 12}, data: 0, noise: 0.05}\n"
+            "  ends: {expect: u, at: {boundary: all}, data: sin(3*x), noise: 0.01}\n"
+            "settings: {likelihood: noise, prior_scale: 1, scale_fields: yes}\n");
+  RpinnPriorChoice choice;
+  bool is_data[14];
+  rpinn_posterior_data_rows(bench.posterior, is_data);
+  for (size_t i = 0; i < 14; i++) assert_false(is_data[i]);
+  choose(&bench, RPINN_SCALE_LOO, 2, &choice);
+  /* The figures are of all rows, and tell the scales apart. */
+  double highest = -(double)INFINITY, lowest = (double)INFINITY;
+  for (size_t t = 0; t < choice.num_trials; t++) {
+    assert_true(isfinite(choice.trials[t].misfit) && isfinite(choice.trials[t].log_evidence));
+    highest = fmax(highest, choice.trials[t].leave_one_out);
+    lowest = fmin(lowest, choice.trials[t].leave_one_out);
+  }
+  assert_true(highest > lowest + 5);
+  assert_true(choice.trials[choice.chosen].leave_one_out >= highest - 1);
+  free(choice.theta);
+  bench_close(&bench);
+}
+
 /* A field that no scale of the grid can bend to the data: the noise is stated a million times too small. */
 static void test_collapse_is_refused(void **state) {
   (void)state;
@@ -153,8 +264,7 @@ static void test_collapse_is_refused(void **state) {
             "settings: {likelihood: noise, scale_fields: no}\n");
   RpinnPriorChoiceOptions options = {.rule = RPINN_SCALE_LOO, .num_threads = 2};
   RpinnPriorChoice choice;
-  assert_int_equal(rpinn_prior_choose(bench.context, bench.posterior, &options, &choice),
-                   RPINN_ERROR_NUMERIC);
+  assert_int_equal(rpinn_prior_choose(bench.context, bench.posterior, &options, &choice), RPINN_ERROR_INPUT);
   assert_non_null(strstr(rpinn_context_error(bench.context)->message, "explains the data as noise"));
   bench_close(&bench);
 }
@@ -164,7 +274,9 @@ int main(void) {
                                      cmocka_unit_test(test_precedence),
                                      cmocka_unit_test(test_maps),
                                      cmocka_unit_test(test_data_rows),
+                                     cmocka_unit_test(test_tolerances_are_given),
                                      cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_choice_without_data),
                                      cmocka_unit_test(test_collapse_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,17 +302,25 @@ static RpinnStatus refuse_collapse(RpinnContext *context, const Search *search) 
   double nothing;
   if (!isfinite(criterion_of(choice, choice->chosen)))
     return rpinn_fail(
-        context, RPINN_ERROR_NUMERIC,
+        context, RPINN_ERROR_INPUT,
         "the scale of the prior cannot be chosen: no minimum that was found is finite; give it, such as "
         "--prior-scale 1");
   RPINN_TRY(misfit_of_nothing(context, search, &nothing));
   if (!(nothing > 2 && chosen->misfit > 0.9 * nothing)) return RPINN_OK;
   return rpinn_fail(
-      context, RPINN_ERROR_NUMERIC,
+      context, RPINN_ERROR_INPUT,
       "the scale of the prior cannot be chosen: from %.3g to %.3g every minimum that was found explains the "
       "data as noise (mean square of their rows %.3g, %.3g with networks of zero); check the noise of the "
       "terms, or give the scale, such as --prior-scale 1",
       choice->trials[0].scale, choice->trials[choice->num_trials - 1].scale, chosen->misfit, nothing);
+}
+
+/* Where nothing was measured, what is known exactly is all there is to choose by. */
+static void find_data(const Search *search) {
+  size_t count = 0, M = search->posterior->model.num_rows;
+  rpinn_posterior_data_rows(search->posterior, search->is_data);
+  for (size_t i = 0; i < M; i++) count += search->is_data[i];
+  for (size_t i = 0; i < M && !count; i++) search->is_data[i] = true;
 }
 
 static RpinnStatus search_scales(RpinnContext *context, Search *search) {
@@ -320,7 +328,7 @@ static RpinnStatus search_scales(RpinnContext *context, Search *search) {
   search->is_data = malloc((model->num_rows + 1) * sizeof *search->is_data);
   search->memory = malloc((MAX_JOBS * search->N + 1) * sizeof *search->memory);
   if (!search->is_data || !search->memory) return rpinn_fail_memory(context);
-  rpinn_posterior_data_rows(search->posterior, search->is_data);
+  find_data(search);
   RPINN_TRY(try_grid(context, search));
   RPINN_TRY(widen(context, search));
   RPINN_TRY(refine(context, search));

@@ -25,7 +25,7 @@ typedef struct RpinnPriorChoiceOptions {
 } RpinnPriorChoiceOptions;
 
 /* The choice depends on the posterior and its seed alone, not on the threads. RPINN_ERROR_INTERRUPTED where the caller wanted
- * an end. RPINN_ERROR_NUMERIC, with a message, where no scale explains the data: all trials found them to be noise about
+ * an end. RPINN_ERROR_INPUT, with a message, where no scale explains the data: all trials found them to be noise about
  * nothing. */
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice);

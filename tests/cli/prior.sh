@@ -97,6 +97,22 @@ mistake "networks have no prior to draw from; expected a finite scale" check cur
 mistake "--out is for --prior" check curve.yaml --out x
 sed 's/u.csv/none.csv/' curve.yaml > empty.yaml
 mistake "none.csv" check empty.yaml --prior
+# A wave that one neuron cannot follow: all is noise about nothing, which is refused and not sampled.
+cat > wave.yaml << 'END'
+name: wave
+coordinates: {x: [0, 1]}
+fields: {u: {network: [1]}}
+truth: {u: "5 + cos(40*x)"}
+terms: {u: {expect: u, at: {grid: 30}, data: truth, noise: 0.01}}
+predict: {grid: 5, quantities: [u]}
+settings: {method: rpinn, likelihood: noise, scale_fields: yes, optimizer: lm, iterations: 50, start: prior,
+           samples: 3, prior_scale: evidence, prior_shape: iid}
+END
+for command in "run wave.yaml --out wave" "check wave.yaml --prior"; do
+  # shellcheck disable=SC2086
+  mistake "every minimum that was found explains the data as noise (mean square of their rows " $command
+done
+if [[ -n $(ls wave) ]]; then complain "a run that was refused left $(ls wave)"; fi
 mkdir own && echo mine > own/prior.html
 mistake "this is no report of rpinn" check curve.yaml --prior --prior-scale 0.5 --out own
 if [[ $(< own/prior.html) != mine ]]; then complain "a file of mine was replaced"; fi
