@@ -124,6 +124,50 @@ static void test_left_out_rows(void **state) {
   rpinn_linearisation_destroy(linearisation);
 }
 
+/* Data of the model itself, drawn many times: the statistics of a group of rows have the means and variances that it states. */
+static void test_groups_of_rows(void **state) {
+  (void)state;
+  enum { NUM_DATA = 20000 };
+  const size_t sizes[2] = {2, 4};
+  Model model = random_model(12, MOST_ROWS, 0);
+  RpinnLeastSquares squares = squares_of(&model);
+  RpinnStream stream = rpinn_stream(22, RPINN_PURPOSE_CHECK, 0, 0);
+  double mean[2] = {0}, variance[2] = {0}, z_mean[2] = {0}, z_variance[2] = {0}, z_square[2] = {0},
+         z_square_variance[2] = {0};
+  RpinnRowGroup groups[2];
+  for (size_t k = 0; k < NUM_DATA; k++) {
+    double noise[MOST_ROWS + N], theta[N];
+    rpinn_stream_normals(&stream, MOST_ROWS + N, noise);
+    for (size_t j = 0; j < N; j++) theta[j] = prior_mean[j] + noise[MOST_ROWS + j] / prior_root[j];
+    for (size_t i = 0; i < MOST_ROWS; i++) {
+      model.d[i] = noise[i];
+      for (size_t j = 0; j < N; j++) model.d[i] += model.a[i][j] * theta[j];
+    }
+    RpinnLinearisation *linearisation = linearised(&squares, elsewhere);
+    assert_int_equal(rpinn_linearisation_groups(linearisation, 2, sizes, groups), RPINN_OK);
+    rpinn_linearisation_destroy(linearisation);
+    for (size_t g = 0; g < 2; g++) {
+      double ratio = groups[g].squares / groups[g].expected;
+      mean[g] += ratio / NUM_DATA;
+      variance[g] += (ratio - 1) * (ratio - 1) / NUM_DATA;
+      z_mean[g] += groups[g].z_mean / NUM_DATA;
+      z_variance[g] += groups[g].z_mean * groups[g].z_mean / NUM_DATA;
+      z_square[g] += groups[g].z_square / NUM_DATA;
+      z_square_variance[g] += (groups[g].z_square - 1) * (groups[g].z_square - 1) / NUM_DATA;
+    }
+  }
+  for (size_t g = 0; g < 2; g++) {
+    assert_true(groups[g].num_rows == (double)sizes[g]);
+    assert_true(groups[g].freedom > 1 && groups[g].freedom < (double)sizes[g]);
+    check_close(mean[g], 1, 0.03);
+    check_close(variance[g], 2 / groups[g].freedom, 0.06);
+    assert_true(fabs(z_mean[g]) < 0.02);
+    check_close(z_variance[g], groups[g].z_error * groups[g].z_error, 0.04);
+    check_close(z_square[g], 1, 0.03);
+    check_close(z_square_variance[g], 2 / groups[g].z_freedom, 0.06);
+  }
+}
+
 /* (P^2 + A^T A) times the covariance of the draws is the identity, and the mean solves the normal equations. */
 static void test_draws_of_a_linear_model(void **state) {
   (void)state;
@@ -225,6 +269,7 @@ static void test_what_is_not_finite(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_evidence),
                                      cmocka_unit_test(test_left_out_rows),
+                                     cmocka_unit_test(test_groups_of_rows),
                                      cmocka_unit_test(test_draws_of_a_linear_model),
                                      cmocka_unit_test(test_draws_are_randomised_minimisers),
                                      cmocka_unit_test(test_curved_model_at_its_minimum),

@@ -39,13 +39,13 @@ static void each_figure_on_both_sides(void **state) {
         check_relative(row.tolerances[k], tolerance, 1e-12);
         for (size_t other = 0; other < RPINN_NUM_TABLE_METRICS; other++)
           check_true(row.verdicts[other] ==
-                         (other == k && beyond ? RPINN_VERDICT_DIFFERS : RPINN_VERDICT_AGREES),
+                         (other == k && beyond ? RPINN_AGREEMENT_DIFFERS : RPINN_AGREEMENT_AGREES),
                      "figure %zu: ours is %g, the re-run's %g, within %g: verdict %d on figure %zu", k,
                      row.ours[k], metrics[k], tolerance, (int)row.verdicts[other], other);
       }
     row.ours[k] = -1e9; /* far below */
     rpinn_reproduction_judge(&reproduction, &row);
-    assert_int_equal(row.verdicts[k], RPINN_VERDICT_DIFFERS);
+    assert_int_equal(row.verdicts[k], RPINN_AGREEMENT_DIFFERS);
   }
 }
 

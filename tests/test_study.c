@@ -118,28 +118,28 @@ static void test_verdicts(void **state) {
                             .ours = {9, 1 + 0.999 * tolerance, 1 + 1.001 * tolerance, -1020, 0.0254}};
   rpinn_reproduction_judge(&reproduction, &row);
   check_relative(row.tolerances[RPINN_TABLE_LINF], tolerance, 1e-14);
-  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_REPORTED);
-  assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_VERDICT_AGREES);
-  assert_int_equal(row.verdicts[RPINN_TABLE_MEAN_STD], RPINN_VERDICT_DIFFERS);
-  assert_int_equal(row.verdicts[RPINN_TABLE_LPP_TABLE], RPINN_VERDICT_AGREES);
-  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_AGREES);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_REPORTED);
+  assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_AGREEMENT_AGREES);
+  assert_int_equal(row.verdicts[RPINN_TABLE_MEAN_STD], RPINN_AGREEMENT_DIFFERS);
+  assert_int_equal(row.verdicts[RPINN_TABLE_LPP_TABLE], RPINN_AGREEMENT_AGREES);
+  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_AGREEMENT_AGREES);
   row.ours[RPINN_TABLE_COVERAGE] = 0.0255;
   row.ours[RPINN_TABLE_LINF] = (double)NAN;
   run.paper_case = find_case("table1", "0.01");
   rpinn_reproduction_judge(&reproduction, &row);
-  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_DIFFERS);
-  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_DIFFERS);
-  assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_VERDICT_DIFFERS); /* no number agrees with nothing */
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_DIFFERS);
+  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_AGREEMENT_DIFFERS);
+  assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_AGREEMENT_DIFFERS); /* no number agrees with nothing */
   run.members = 1000; /* fewer of ours: the re-run's error is smaller than ours */
   rpinn_reproduction_judge(&reproduction, &row);
   check_relative(row.tolerances[RPINN_TABLE_LINF], 4 * sqrt(1.2) * 0.01 + 0.02, 1e-14);
   reproduction.scale = RPINN_SCALE_MEDIUM; /* judged as well */
   rpinn_reproduction_judge(&reproduction, &row);
-  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_DIFFERS);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_DIFFERS);
   run.paper_case = find_case("table4", "0.1"); /* spread and coverage alone, five per cent */
   rpinn_reproduction_judge(&reproduction, &row);
-  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_REPORTED);
-  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_VERDICT_AGREES);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_REPORTED);
+  assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_AGREEMENT_AGREES);
   check_relative(row.tolerances[RPINN_TABLE_MEAN_STD], 4 * sqrt(1.2) * 0.01 + 0.05, 1e-14);
 }
 
@@ -172,7 +172,7 @@ static void test_unjudged(void **state) {
   reproduction.scale = RPINN_SCALE_QUICK;
   rpinn_reproduction_judge(&reproduction, &row);
   assert_string_equal(row.unjudged, "not judged");
-  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_VERDICT_NONE);
+  assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_NONE);
   reproduction = (RpinnReproduction){.scale = RPINN_SCALE_PAPER};
   rpinn_reproduction_judge(&reproduction, &row);
   assert_string_equal(row.unjudged, "not judged");

@@ -23,6 +23,7 @@
 #include "rpinn/study.h"
 #include "rpinn/svgd.h"
 #include "rpinn/target.h"
+#include "rpinn/verdict.h"
 #include "rpinn/version.h"
 
 #endif

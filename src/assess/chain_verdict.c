@@ -23,12 +23,14 @@ static const struct {
 static RpinnChainFinding *add_finding(RpinnChainFindings *findings, RpinnChainFindingKind kind, size_t count,
                                       double worst, const char *worst_name) {
   RpinnChainFinding *finding = &findings->findings[findings->num_findings++];
-  *finding = (RpinnChainFinding){.kind = kind,
-                                 .name = kinds[kind].name,
-                                 .is_problem = kinds[kind].is_problem,
-                                 .count = count,
-                                 .worst = worst,
-                                 .worst_name = worst_name};
+  *finding =
+      (RpinnChainFinding){.kind = kind,
+                          .name = kinds[kind].name,
+                          .is_problem = kinds[kind].is_problem,
+                          .severity = kinds[kind].is_problem ? RPINN_SEVERITY_BAD : RPINN_SEVERITY_NOTE,
+                          .count = count,
+                          .worst = worst,
+                          .worst_name = worst_name};
   findings->healthy = findings->healthy && !finding->is_problem;
   return finding;
 }

@@ -3,6 +3,7 @@
 #define RPINN_ASSESS_CHAIN_VERDICT_H
 
 #include "rpinn/convergence.h"
+#include "rpinn/verdict.h"
 #include "text.h"
 
 /* One scalar in all chains. */
@@ -61,6 +62,7 @@ typedef struct RpinnChainFinding {
   RpinnChainFindingKind kind;
   const char *name;            /* in JSON */
   bool is_problem;             /* otherwise a remark */
+  RpinnSeverity severity;      /* in the verdict on a run: a small problem is a caution */
   size_t count;                /* scalars, chains or draws concerned */
   double worst;                /* the worst value; for divergences and depth the share of the draws */
   const char *worst_name;      /* the scalar or the file it belongs to, or NULL */

@@ -72,16 +72,26 @@ static RpinnStatus linearise(RpinnLinearisation *self) {
   return all_finite(M, self->y) ? RPINN_OK : RPINN_ERROR_NUMERIC;
 }
 
+/* C^-1, lower triangle; the caller frees it. */
+static RpinnStatus make_inverse(const RpinnLinearisation *self, double **inverse) {
+  size_t M = self->M;
+  *inverse = malloc((M * M + 1) * sizeof **inverse);
+  if (!*inverse) return RPINN_ERROR_MEMORY;
+  memcpy(*inverse, self->factor, M * M * sizeof **inverse);
+  if (rpinn_dense_invert_factored(M, *inverse)) return RPINN_OK;
+  free(*inverse);
+  *inverse = NULL;
+  return RPINN_ERROR_NUMERIC;
+}
+
 /* The diagonal of C^-1. */
 static RpinnStatus invert(RpinnLinearisation *self) {
-  size_t M = self->M;
-  double *inverse = malloc((M * M + 1) * sizeof *inverse);
-  if (!inverse) return RPINN_ERROR_MEMORY;
-  memcpy(inverse, self->factor, M * M * sizeof *inverse);
-  bool good = rpinn_dense_invert_factored(M, inverse);
-  for (size_t i = 0; good && i < M; i++) self->inverse[i] = inverse[i * M + i];
+  double *inverse;
+  RpinnStatus status = make_inverse(self, &inverse);
+  if (status != RPINN_OK) return status;
+  for (size_t i = 0; i < self->M; i++) self->inverse[i] = inverse[i * self->M + i];
   free(inverse);
-  return good && all_finite(M, self->inverse) ? RPINN_OK : RPINN_ERROR_NUMERIC;
+  return all_finite(self->M, self->inverse) ? RPINN_OK : RPINN_ERROR_NUMERIC;
 }
 
 static double log_determinant(size_t order, const double *factor) {
@@ -169,6 +179,41 @@ double rpinn_linearisation_alpha(const RpinnLinearisation *linearisation, size_t
 
 double rpinn_linearisation_inverse_diagonal(const RpinnLinearisation *linearisation, size_t row) {
   return linearisation->inverse[row];
+}
+
+/* Rows first … first + count - 1, with the lower triangle of c = C^-1. */
+static RpinnRowGroup sum_group(const RpinnLinearisation *self, const double *c, size_t first, size_t count) {
+  RpinnRowGroup group = {.num_rows = (double)count};
+  double squares = 0, correlations = 0, correlation_squares = 0, n = (double)count;
+  for (size_t i = first; i < first + count; i++) {
+    double z = self->alpha[i] / sqrt(self->inverse[i]);
+    group.squares += self->alpha[i] * self->alpha[i];
+    group.expected += self->inverse[i];
+    group.z_mean += z / n;
+    group.z_square += z * z / n;
+    for (size_t k = first; k <= i; k++) {
+      double entry = c[i * self->M + k], correlation = entry / sqrt(self->inverse[i] * self->inverse[k]),
+             times = k < i ? 2 : 1;
+      squares += times * entry * entry;
+      correlations += times * correlation;
+      correlation_squares += times * correlation * correlation;
+    }
+  }
+  group.freedom = group.expected * group.expected / squares;
+  group.z_error = sqrt(fmax(correlations, 0)) / n;
+  group.z_freedom = n * n / correlation_squares;
+  return group;
+}
+
+RpinnStatus rpinn_linearisation_groups(const RpinnLinearisation *linearisation, size_t num_groups,
+                                       const size_t *sizes, RpinnRowGroup *groups) {
+  double *inverse;
+  RpinnStatus status = make_inverse(linearisation, &inverse);
+  if (status != RPINN_OK) return status;
+  for (size_t g = 0, first = 0; g < num_groups; first += sizes[g++])
+    groups[g] = sum_group(linearisation, inverse, first, sizes[g]);
+  free(inverse);
+  return RPINN_OK;
 }
 
 /* ---- what the parameters are ---- */

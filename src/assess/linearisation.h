@@ -47,6 +47,22 @@ RpinnLeftOut rpinn_linearisation_leave_out(const RpinnLinearisation *linearisati
 double rpinn_linearisation_alpha(const RpinnLinearisation *linearisation, size_t row);
 double rpinn_linearisation_inverse_diagonal(const RpinnLinearisation *linearisation, size_t row);
 
+/* What the rows of a group say together. Data of the model itself, of parameters from their prior and noise, have y ~ N(0, C),
+ * so that alpha ~ N(0, C^-1): sums of squares are weighted chi-squares, and have the mean and the variance of `freedom` squares
+ * of normal numbers each times its share of the mean (Satterthwaite). */
+typedef struct RpinnRowGroup {
+  double num_rows;
+  double squares, expected; /* sum alpha_i^2, and its mean sum c_ii */
+  double freedom;           /* (sum c_ii)^2 / sum c_ij^2 */
+  double z_mean, z_error;   /* mean of the left-out z_i, and its standard deviation */
+  double z_square;          /* mean of z_i^2, which is 1 in the mean */
+  double z_freedom;         /* n^2 / sum (correlation of z_i and z_j)^2 */
+} RpinnRowGroup;
+/* groups [num_groups] of rows that follow each other, sizes [num_groups] in all M. Takes M^2 further numbers for the call.
+ * RPINN_ERROR_MEMORY, or RPINN_ERROR_NUMERIC where C^-1 is not finite. */
+RpinnStatus rpinn_linearisation_groups(const RpinnLinearisation *linearisation, size_t num_groups,
+                                       const size_t *sizes, RpinnRowGroup *groups);
+
 /* mean [N]. */
 RpinnStatus rpinn_linearisation_mean(RpinnLinearisation *linearisation, double *mean);
 /* draw [N] from standard normal noise [M + N]: eta, then epsilon, in the order of an rPINN member's offsets. For a linear

@@ -11,6 +11,7 @@
 #include "prior_record.h"
 #include "rank_interval.h"
 #include "run_folder.h"
+#include "run_verdict.h"
 #include "whole_file.h"
 
 /* ---- reading ---- */
@@ -241,22 +242,6 @@ void rpinn_summary_member_lines(const RpinnJsonValue *summary, RpinnText *table)
   table_weights(summary, table);
 }
 
-static void table_notes(const RpinnJsonValue *summary, const RpinnJsonValue *members, RpinnText *table) {
-  double good = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed"),
-         left = good - rpinn_summary_number(members, "converged");
-  if (failed > 0)
-    rpinn_text_append(table, "  warning: %.0f member%s failed (not finite) and %s left out\n", failed,
-                      failed == 1 ? "" : "s", failed == 1 ? "is" : "are");
-  if (left > 0)
-    rpinn_text_append(table,
-                      "  note: %.0f of %.0f members stopped before they converged; the iteration budget acts "
-                      "as a regulariser\n",
-                      left, good);
-  if (is_true(summary, "out_of_time"))
-    rpinn_text_append(table, "  note: the time limit left %.0f draws undone; --resume makes them\n",
-                      rpinn_summary_number(summary, "samples_asked") - good - (failed > 0 ? failed : 0));
-}
-
 /* ---- chains ---- */
 
 /* The object "chains" of a run that has some, else NULL. */
@@ -323,8 +308,6 @@ void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table) 
     append_number(rpinn_summary_number(chain, "ebfmi"), 8, 2, table);
     rpinn_text_append(table, "\n");
   }
-  if (rpinn_summary_number(chains, "max_rhat") > 1.01 || rpinn_summary_number(chains, "divergences") > 0)
-    rpinn_text_append(table, "  warning: the chains do not agree, or diverged; rpinn diagnose says more\n");
 }
 
 void rpinn_summary_member_title(const RpinnJsonValue *summary, RpinnText *table) {
@@ -362,8 +345,15 @@ static void table_title(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_text_append(table, " in %.1f s\n\n", rpinn_summary_number(summary, "wall_seconds"));
 }
 
+static void table_verdict(const RpinnJsonValue *summary, RpinnText *table) {
+  RpinnVerdict verdict;
+  rpinn_summary_verdict(summary, NULL, &verdict);
+  rpinn_text_append(table, "\n");
+  rpinn_verdict_text(&verdict, table);
+}
+
 void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
-  const RpinnJsonValue *members = rpinn_json_find(summary, "members"), *chains = find_chains(summary);
+  const RpinnJsonValue *chains = find_chains(summary);
   const RpinnMethod *method = method_of(summary);
   table_title(summary, table);
   table_scores(summary, table);
@@ -372,5 +362,5 @@ void rpinn_summary_table(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_prior_lines(rpinn_json_find(summary, "prior"), false, table);
   if (method) method->write_lines(summary, table);
   table_intervals(summary, table);
-  table_notes(summary, members, table);
+  table_verdict(summary, table);
 }

@@ -81,7 +81,8 @@ typedef struct RpinnMethod {
   const char *progress_unit; /* what is counted while the draws are made: "members" */
   bool has_chains;           /* draws come in chains, one depending on those before */
   bool has_one_draw;         /* whatever the setting `samples` says */
-  bool has_offsets;          /* every draw minimises an energy with noise of its own */
+  bool minimises;            /* every draw is a minimiser */
+  bool has_offsets;          /* … of an energy with noise of its own */
   bool has_weights;          /* converged draws have importance weights */
   bool needs_prior;          /* on every parameter */
   bool moves_together;       /* every draw depends on all others, and so on their number */

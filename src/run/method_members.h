@@ -8,7 +8,7 @@
 
 /* What a method is whose draws are minimisers: all of the struct but its name, its settings, and how many of them. */
 #define RPINN_METHOD_OF_MINIMISERS                                                                           \
-  .unit = "member", .progress_unit = "members", .draws = &rpinn_member_draws,                                \
+  .unit = "member", .progress_unit = "members", .draws = &rpinn_member_draws, .minimises = true,             \
   .make_draws = rpinn_run_make_members, .estimate = rpinn_members_estimate,                                  \
   .describe_run = rpinn_members_describe_run, .write_title = rpinn_summary_member_title,                     \
   .write_lines = rpinn_summary_member_lines, .legend = "member", .facts = rpinn_member_facts,                \

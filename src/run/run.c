@@ -205,6 +205,7 @@ void rpinn_run_destroy(RpinnRun *run) {
   free(run->posteriors);
   rpinn_problem_destroy(run->own_problem);
   free(run->laplace.at);
+  free(run->rows.terms);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

@@ -11,6 +11,7 @@
 #include "rpinn/run.h"
 #include "run_folder.h"
 #include "run_weights.h"
+#include "verdict.h"
 
 /* The statistics of a member, or of a particle, in the order in which they are stored; the parts of its loss
  * follow. */
@@ -108,6 +109,15 @@ typedef struct RpinnLaplaceResult {
   double num_at_minimum; /* … and those that ended at its energy, or next to it */
 } RpinnLaplaceResult;
 
+/* What the rows of the model say at the most probable point, and at the draws. */
+typedef struct RpinnRowEvidence {
+  RpinnTermEvidence *terms; /* [num_terms] */
+  double energy;            /* at that point; NaN: not known, like all below */
+  double misfit,
+      misfit_of_nothing; /* mean square of the measured rows there, and with networks at their prior means */
+  const char *unknown;   /* why it was not looked at; NULL: it was */
+} RpinnRowEvidence;
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
@@ -148,6 +158,8 @@ struct RpinnRun {
   bool interrupted, out_of_time;
   RpinnLaplaceResult laplace;
   RpinnPriorChoice prior; /* by which the scale was chosen; no trials where it was given */
+  RpinnRowEvidence rows;  /* of a run that was made here */
+  RpinnVerdict verdict;   /* of a run with results */
   RpinnText json, table;
 };
 

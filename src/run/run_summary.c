@@ -9,6 +9,7 @@
 #include "rpinn/version.h"
 #include "run_scores.h"
 #include "run_summary.h"
+#include "run_verdict.h"
 
 typedef struct Summary {
   RpinnRun *run;
@@ -49,6 +50,7 @@ static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *s
   summary->statistic_medians = calloc(summary->num_statistics, sizeof(double));
   if (!summary->statistic_medians) return rpinn_fail_memory(context);
   RPINN_TRY(rpinn_run_score_results(context, run));
+  RPINN_TRY(rpinn_run_judge(context, run));
   summary->scores = run->results.scores;
   return rpinn_kept_draws_quantiles(run->results.statistics, 1, &half, summary->statistic_medians);
 }
@@ -241,6 +243,8 @@ static void make_json(const Summary *summary, RpinnText *text) {
   json_weights(run, &json);
   json_chains(run, &json);
   if (run->method->write_json) run->method->write_json(run, &json);
+  rpinn_run_evidence_json(run, &json);
+  rpinn_verdict_json(&run->verdict, &json);
   rpinn_json_close(&json, '}');
   rpinn_text_append(text, "\n");
 }

@@ -40,7 +40,7 @@ static void append_files(const RpinnReproduction *part, RpinnText *text) {
   }
 }
 
-static size_t count_all(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
+static size_t count_all(const RpinnReproduction *reproduction, RpinnAgreement verdict) {
   size_t count = 0;
   for (size_t i = 0; i < reproduction->num_parts; i++)
     count += rpinn_reproduction_count(reproduction->parts[i], verdict);
@@ -63,8 +63,8 @@ static void write_text(const RpinnReproduction *reproduction, RpinnText *text) {
     rpinn_text_append(
         text,
         "\nIn all tables together %zu figures agree with the re-run, %zu differ, %zu are reported only.\n",
-        count_all(reproduction, RPINN_VERDICT_AGREES), count_all(reproduction, RPINN_VERDICT_DIFFERS),
-        count_all(reproduction, RPINN_VERDICT_REPORTED));
+        count_all(reproduction, RPINN_AGREEMENT_AGREES), count_all(reproduction, RPINN_AGREEMENT_DIFFERS),
+        count_all(reproduction, RPINN_AGREEMENT_REPORTED));
 }
 
 /* The pages of the figures but for their titles, so that one page shows the whole paper. */
@@ -82,9 +82,9 @@ static void write_csv(const RpinnReproduction *reproduction, RpinnText *csv) {
   for (size_t i = 0; i < reproduction->num_parts; i++) {
     const RpinnReproduction *part = reproduction->parts[i];
     rpinn_text_append(csv, "%s,%zu,%zu,%zu,\"%s\"\n", part->entry->name,
-                      rpinn_reproduction_count(part, RPINN_VERDICT_AGREES),
-                      rpinn_reproduction_count(part, RPINN_VERDICT_DIFFERS),
-                      rpinn_reproduction_count(part, RPINN_VERDICT_REPORTED), outcome_of(part));
+                      rpinn_reproduction_count(part, RPINN_AGREEMENT_AGREES),
+                      rpinn_reproduction_count(part, RPINN_AGREEMENT_DIFFERS),
+                      rpinn_reproduction_count(part, RPINN_AGREEMENT_REPORTED), outcome_of(part));
   }
 }
 
@@ -92,10 +92,10 @@ static void json_counts(const RpinnReproduction *reproduction, RpinnJson *json) 
   bool is_all = reproduction->num_parts > 0;
   static const struct {
     const char *key;
-    RpinnVerdict verdict;
-  } counts[] = {{"agree", RPINN_VERDICT_AGREES},
-                {"differ", RPINN_VERDICT_DIFFERS},
-                {"reported_only", RPINN_VERDICT_REPORTED}};
+    RpinnAgreement verdict;
+  } counts[] = {{"agree", RPINN_AGREEMENT_AGREES},
+                {"differ", RPINN_AGREEMENT_DIFFERS},
+                {"reported_only", RPINN_AGREEMENT_REPORTED}};
   for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++)
     rpinn_json_number(json, counts[k].key,
                       (double)(is_all ? count_all(reproduction, counts[k].verdict)

@@ -30,15 +30,15 @@ void rpinn_reproduction_judge(const RpinnReproduction *reproduction, RpinnReprod
   const RpinnReproducedRun *run = row->run;
   row->unjudged = find_obstacle(reproduction, row);
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++) {
-    row->verdicts[k] = RPINN_VERDICT_NONE;
+    row->verdicts[k] = RPINN_AGREEMENT_NONE;
     row->tolerances[k] = (double)NAN;
     if (row->unjudged) continue;
     double rerun = row->rerun->metrics[k], error = row->errors[k];
     double ratio = isnan(row->rerun->members) ? run->chains : run->members / row->rerun->members;
     row->tolerances[k] = 4 * error * sqrt(1 + ratio) + run->paper_case->slack * fabs(rerun) + digits[k] / 2;
     bool only_reported = run->paper_case->reported[row->quantity] >> k & 1;
-    row->verdicts[k] = only_reported                                      ? RPINN_VERDICT_REPORTED
-                       : fabs(row->ours[k] - rerun) <= row->tolerances[k] ? RPINN_VERDICT_AGREES
-                                                                          : RPINN_VERDICT_DIFFERS;
+    row->verdicts[k] = only_reported                                      ? RPINN_AGREEMENT_REPORTED
+                       : fabs(row->ours[k] - rerun) <= row->tolerances[k] ? RPINN_AGREEMENT_AGREES
+                                                                          : RPINN_AGREEMENT_DIFFERS;
   }
 }

@@ -12,7 +12,7 @@ static const char *const titles[] = {
 #undef RPINN_TABLE_METRIC_TITLE
 };
 
-size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict) {
+size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnAgreement verdict) {
   size_t count = 0;
   for (size_t i = 0; i < reproduction->num_rows; i++)
     for (size_t k = 0; !reproduction->rows[i].run->reason && k < RPINN_NUM_TABLE_METRICS; k++)
@@ -58,17 +58,17 @@ static void append_line(RpinnText *text, Line line) {
 static void append_verdict(const RpinnReproducedRow *row, RpinnText *words) {
   size_t num_differing = 0;
   for (size_t k = 0; k < RPINN_NUM_TABLE_METRICS; k++)
-    num_differing += row->verdicts[k] == RPINN_VERDICT_DIFFERS;
+    num_differing += row->verdicts[k] == RPINN_AGREEMENT_DIFFERS;
   if (row->unjudged) {
     rpinn_text_append(words, "%s", row->unjudged);
     return;
   }
   rpinn_text_append(words, num_differing ? "DIFFERS in" : "agrees");
   for (size_t k = 0, found = 0; k < RPINN_NUM_TABLE_METRICS; k++)
-    if (row->verdicts[k] == RPINN_VERDICT_DIFFERS)
+    if (row->verdicts[k] == RPINN_AGREEMENT_DIFFERS)
       rpinn_text_append(words, "%s %s", found++ ? "," : "", titles[k]);
   for (size_t k = 0, found = 0; k < RPINN_NUM_TABLE_METRICS; k++)
-    if (row->verdicts[k] == RPINN_VERDICT_REPORTED)
+    if (row->verdicts[k] == RPINN_AGREEMENT_REPORTED)
       rpinn_text_append(words, "%s%s", found++ ? ", " : "; reported only: ", titles[k]);
 }
 
@@ -179,9 +179,9 @@ static void append_notes(const RpinnReproduction *reproduction, RpinnText *text)
   rpinn_text_append(text, "\n");
   if (judged)
     rpinn_text_append(text, "%zu figures agree with the re-run, %zu differ, %zu are reported only.\n\n",
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES),
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_DIFFERS),
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_REPORTED));
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_AGREES),
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_DIFFERS),
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_REPORTED));
   if (reproduction->num_rows) append_table_notes(reproduction, text);
   rpinn_text_append(text,
                     "- LPP table counts log s twice, as the paper's tables do.\n"

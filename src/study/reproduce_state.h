@@ -36,12 +36,12 @@ typedef struct RpinnReproducedRun {
   double seconds;
 } RpinnReproducedRun;
 
-typedef enum RpinnVerdict {
-  RPINN_VERDICT_NONE,     /* not judged */
-  RPINN_VERDICT_REPORTED, /* not judged by intention */
-  RPINN_VERDICT_AGREES,
-  RPINN_VERDICT_DIFFERS
-} RpinnVerdict;
+typedef enum RpinnAgreement {
+  RPINN_AGREEMENT_NONE,     /* not judged */
+  RPINN_AGREEMENT_REPORTED, /* not judged by intention */
+  RPINN_AGREEMENT_AGREES,
+  RPINN_AGREEMENT_DIFFERS
+} RpinnAgreement;
 
 /* One quantity of a run. */
 typedef struct RpinnReproducedRow {
@@ -51,7 +51,7 @@ typedef struct RpinnReproducedRow {
   const RpinnPublishedRow *rerun;     /* may be NULL */
   const RpinnPublishedRow *divided;   /* SVGD with the repulsion of the paper's formula; may be NULL */
   double ours[RPINN_NUM_FIGURES], errors[RPINN_NUM_FIGURES], tolerances[RPINN_NUM_TABLE_METRICS];
-  RpinnVerdict verdicts[RPINN_NUM_TABLE_METRICS];
+  RpinnAgreement verdicts[RPINN_NUM_TABLE_METRICS];
   double effective_size; /* of the draws of chains; NaN without chains */
   const char *unjudged;  /* why nothing is judged; NULL: it is */
   bool has_peak;         /* SVGD: the figures where LPP was highest on the way */
@@ -167,7 +167,7 @@ void rpinn_chains_sort(size_t count, RpinnReproducedChain *chains);
 double rpinn_chains_range(size_t count, const RpinnReproducedChain *chains, size_t quantity);
 
 /* How many figures of all rows have this verdict. */
-size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnVerdict verdict);
+size_t rpinn_reproduction_count(const RpinnReproduction *reproduction, RpinnAgreement agreement);
 /* Tables as a page of Markdown, as CSV and as JSON. */
 RpinnStatus rpinn_reproduction_write_tables(RpinnContext *context, RpinnReproduction *reproduction);
 void rpinn_reproduction_write_text(const RpinnReproduction *reproduction, RpinnText *text);

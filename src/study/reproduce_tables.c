@@ -74,7 +74,7 @@ static void csv_chains(const RpinnReproducedChains *chains, RpinnText *csv) {
     rpinn_text_append(csv, ",,");
     append_run(csv, chains->run);
     rpinn_text_append(csv, ",%s\n",
-                      chains->run->reason ? chains->run->reason : verdict_names[RPINN_VERDICT_NONE]);
+                      chains->run->reason ? chains->run->reason : verdict_names[RPINN_AGREEMENT_NONE]);
   }
 }
 
@@ -189,10 +189,10 @@ void rpinn_reproduction_write_json(const RpinnReproduction *reproduction, RpinnT
   rpinn_json_text(&json, "name", reproduction->entry->name);
   rpinn_json_text(&json, "scale", rpinn_paper_scales[reproduction->scale]);
   rpinn_json_text(&json, "data", reproduction->has_data ? "published" : "synthetic");
-  rpinn_json_number(&json, "agree", (double)rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES));
-  rpinn_json_number(&json, "differ", (double)rpinn_reproduction_count(reproduction, RPINN_VERDICT_DIFFERS));
+  rpinn_json_number(&json, "agree", (double)rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_AGREES));
+  rpinn_json_number(&json, "differ", (double)rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_DIFFERS));
   rpinn_json_number(&json, "reported_only",
-                    (double)rpinn_reproduction_count(reproduction, RPINN_VERDICT_REPORTED));
+                    (double)rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_REPORTED));
   rpinn_json_open(&json, "rows", '[');
   for (size_t i = 0; i < reproduction->num_rows; i++) json_row(&reproduction->rows[i], &json);
   rpinn_json_close(&json, ']');
@@ -209,9 +209,9 @@ static void append_outcome(const RpinnReproduction *reproduction, RpinnText *wor
   bool is_judged = reproduction->scale != RPINN_SCALE_QUICK && reproduction->has_data;
   if (reproduction->num_rows && is_judged)
     rpinn_text_append(words, "%zu agree, %zu differ, %zu reported only",
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_AGREES),
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_DIFFERS),
-                      rpinn_reproduction_count(reproduction, RPINN_VERDICT_REPORTED));
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_AGREES),
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_DIFFERS),
+                      rpinn_reproduction_count(reproduction, RPINN_AGREEMENT_REPORTED));
   else if (reproduction->num_rows)
     rpinn_text_append(words, "not judged");
   for (size_t i = 0; i < reproduction->num_chain_tables; i++) {

@@ -1,0 +1,352 @@
+/* Evidence on a finished run, gathered for the judge of verdict.h. */
+#include "run_verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finished_run.h"
+#include "run_targets.h"
+
+typedef struct Collection {
+  RpinnContext *context;
+  const RpinnRun *run;
+  RpinnVerdictEvidence evidence;
+  RpinnArena *arena;
+  double progress_tolerance,
+      widest_prior; /* of the stop rule; the largest deviation of a parameter's prior */
+  size_t num_gains;
+  double *gains; /* [members] */
+} Collection;
+
+/* ---- members ---- */
+
+/* By how much the loss fell over the last tenth of the iterations. */
+static double last_fall(const RpinnStoredMember *member) {
+  double loss = member->statistics[RPINN_MEMBER_LOSS], before = (double)NAN,
+         from = 0.9 * member->statistics[RPINN_MEMBER_ITERATIONS];
+  for (size_t k = 0; k < member->num_trace && member->trace[2 * k] <= from; k++)
+    before = fmin(before, member->trace[2 * k + 1]);
+  return fmax(before - loss, 0);
+}
+
+/* What a member still had to gain, in nats, when it stopped. A Gauss–Newton step gains at most g^2 s^2 / 2, because its
+ * curvature is nowhere below that of the prior, 1 / s^2. Before that bound is small: what the stop rule let pass, or what was
+ * gained in the end where only the budget stopped it. */
+static double gain_of(const Collection *collection, const RpinnStoredMember *member) {
+  double gradient = member->statistics[RPINN_MEMBER_GRADIENT_NORM],
+         bound = 0.5 * gradient * gradient * collection->widest_prior * collection->widest_prior;
+  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL))) return isfinite(bound) ? bound : 0;
+  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_NO_PROGRESS)))
+    return fmin(bound, collection->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS]);
+  return fmin(bound, last_fall(member));
+}
+
+static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *draw) {
+  Collection *collection = user;
+  if (!draw->stored->failed) collection->gains[collection->num_gains++] = gain_of(collection, draw->stored);
+  return RPINN_OK;
+}
+
+static int compare_numbers(const void *left, const void *right) {
+  const double *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+static RpinnStatus look_at_members(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  const RpinnEnergyModel *model = &run->posteriors[0]->model;
+  collection->progress_tolerance = fmax(0, rpinn_run_minimize_options(run->problem).progress_tolerance);
+  for (size_t j = 0; j < model->num_parameters; j++)
+    collection->widest_prior = fmax(collection->widest_prior, 1 / model->prior_root[j]);
+  collection->gains = RPINN_ARENA_NEW(collection->arena, double, run->results.num_members);
+  if (!collection->gains) return rpinn_fail_memory(collection->context);
+  RPINN_TRY(
+      rpinn_draw_store_visit(collection->context, run->store, &run->plan, false, look_at_member, collection));
+  RpinnVerdictEvidence *evidence = &collection->evidence;
+  qsort(collection->gains, collection->num_gains, sizeof(double), compare_numbers);
+  evidence->num_minimised = (double)collection->num_gains;
+  for (size_t k = 0; k < collection->num_gains; k++)
+    evidence->num_unconverged += !(collection->gains[k] <= RPINN_GAIN_LIMIT);
+  evidence->median_gain = collection->num_gains ? collection->gains[collection->num_gains / 2] : 0;
+  return RPINN_OK;
+}
+
+/* ---- chains ---- */
+
+/* The names of scalars as diagnostics.csv has them. */
+static const char *name_scalar(Collection *collection, const char *name, size_t index) {
+  char text[128];
+  snprintf(text, sizeof text, "%.80s[%zu]", name, index);
+  return rpinn_arena_copy_text(collection->arena, text, strlen(text));
+}
+
+static RpinnStatus name_scalars(Collection *collection, RpinnScalarHealth *scalars) {
+  const RpinnRun *run = collection->run;
+  const RpinnDrawOutputs *outputs = &run->outputs;
+  size_t at = 0;
+  for (size_t q = 0; q < outputs->num_quantities; q++)
+    for (size_t p = 0; p < outputs->num_points; p++)
+      scalars[at++].name = name_scalar(collection, run->problem->predicted[q].name, p);
+  for (size_t k = 0; k < outputs->num_tests; k++) {
+    size_t term = outputs->test_terms[k];
+    for (size_t p = 0; p < run->posteriors[0]->data->terms[term].points.count; p++)
+      scalars[at++].name = name_scalar(collection, run->problem->terms[term].name, p);
+  }
+  for (size_t k = 0; k < run->problem->num_unknowns; k++) scalars[at++].name = run->problem->unknowns[k].name;
+  for (size_t i = 0; i < at; i++)
+    if (!scalars[i].name) return rpinn_fail_memory(collection->context);
+  return RPINN_OK;
+}
+
+static RpinnStatus look_at_chains(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  const RpinnChainResults *results = &run->results.chains;
+  size_t num_chains = (size_t)run->plan.num_chains;
+  RpinnChainEvidence *chains = RPINN_ARENA_NEW(collection->arena, RpinnChainEvidence, 1);
+  RpinnChainHealth *health = RPINN_ARENA_NEW(collection->arena, RpinnChainHealth, num_chains);
+  RpinnScalarHealth *scalars = RPINN_ARENA_NEW(collection->arena, RpinnScalarHealth, results->num_outputs);
+  if (!chains || !health || !scalars) return rpinn_fail_memory(collection->context);
+  for (size_t c = 0; c < num_chains; c++)
+    health[c] = (RpinnChainHealth){.energy_fraction = results->chains[c].energy_fraction,
+                                   .acceptance = results->chains[c].acceptance,
+                                   .step_size = results->chains[c].step_size,
+                                   .num_divergent = (size_t)results->chains[c].divergences,
+                                   .num_at_limit = (size_t)results->chains[c].saturations};
+  for (size_t i = 0; i < results->num_outputs; i++)
+    scalars[i] =
+        (RpinnScalarHealth){.constant = results->outputs[i].sd == 0, .statistics = results->outputs[i]};
+  RPINN_TRY(name_scalars(collection, scalars));
+  *chains = (RpinnChainEvidence){.num_chains = num_chains,
+                                 .num_draws = (size_t)run->plan.num_draws,
+                                 .num_scalars = results->num_outputs,
+                                 .chains = health,
+                                 .scalars = scalars,
+                                 .has_divergences = true,
+                                 .max_depth =
+                                     (size_t)run->problem->settings.values[RPINN_SETTING_MAX_DEPTH].number};
+  collection->evidence.chains = chains;
+  return RPINN_OK;
+}
+
+/* ---- what is predicted ---- */
+
+enum { FEW_MEASURED = 8 }; /* fewer points leave most of a domain between them whatever the prior */
+
+static double quantile_of(double *sorted, size_t count, double share) {
+  return sorted[(size_t)(share * (double)(count - 1) + 0.5)];
+}
+
+/* The point of prediction that is nearest to x, with the domain as the unit of length. */
+static size_t nearest_prediction(const RpinnRun *run, const double *x) {
+  const RpinnProblem *problem = run->problem;
+  const RpinnPointSet *predict = &run->posteriors[0]->data->predict;
+  size_t nearest = 0, D = problem->num_coordinates;
+  double least = (double)INFINITY;
+  for (size_t p = 0; p < predict->count; p++) {
+    double distance = 0;
+    for (size_t i = 0; i < D; i++) {
+      double step =
+          (predict->x[p * D + i] - x[i]) / (problem->coordinates[i].high - problem->coordinates[i].low);
+      distance += step * step;
+    }
+    if (distance < least) least = distance, nearest = p;
+  }
+  return nearest;
+}
+
+static double deviation_of(size_t count, const double *values) {
+  double mean = 0, sum = 0;
+  for (size_t i = 0; i < count; i++) mean += values[i] / (double)count;
+  for (size_t i = 0; i < count; i++) sum += (values[i] - mean) * (values[i] - mean);
+  return sqrt(sum / (double)(count - 1));
+}
+
+/* The fitted term that measures a predicted quantity, by one and the same expression; NULL: none does. */
+static const RpinnTermData *find_measurement(const RpinnRun *run, size_t quantity) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const RpinnTermData *found = NULL;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    size_t number = posterior->fitted[t];
+    const RpinnTerm *term = &run->problem->terms[number];
+    const RpinnTermData *data = &posterior->data->terms[number];
+    bool is_measured = term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV;
+    if (!is_measured || term->expect.expression != run->problem->predicted[quantity].expression) continue;
+    if (!found || data->points.count > found->points.count) found = data;
+  }
+  return found && found->points.count >= FEW_MEASURED ? found : NULL;
+}
+
+static RpinnStatus look_at_band(Collection *collection, size_t quantity, RpinnBandEvidence *bands) {
+  const RpinnRun *run = collection->run;
+  const RpinnTermData *data = find_measurement(run, quantity);
+  const double *deviation = run->results.deviation + quantity * run->outputs.num_points;
+  size_t num_points = run->outputs.num_points, count = data ? data->points.count : 0;
+  if (!data || (double)count * (double)num_points > 1e8) return RPINN_OK;
+  double *at = malloc((count + num_points) * sizeof *at), *all = at + count;
+  if (!at) return rpinn_fail_memory(collection->context);
+  for (size_t p = 0; p < count; p++)
+    at[p] = deviation[nearest_prediction(run, data->points.x + p * run->problem->num_coordinates)];
+  memcpy(all, deviation, num_points * sizeof *all);
+  qsort(at, count, sizeof *at, compare_numbers);
+  qsort(all, num_points, sizeof *all, compare_numbers);
+  bands[collection->evidence.num_bands++] =
+      (RpinnBandEvidence){.name = run->problem->predicted[quantity].name,
+                          .at_points = quantile_of(at, count, 0.5),
+                          .widest = quantile_of(all, num_points, 0.95),
+                          .spread = deviation_of(count, data->values)};
+  free(at);
+  return RPINN_OK;
+}
+
+static RpinnStatus look_at_bands(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  RpinnBandEvidence *bands =
+      RPINN_ARENA_NEW(collection->arena, RpinnBandEvidence, run->outputs.num_quantities);
+  if (!bands) return rpinn_fail_memory(collection->context);
+  collection->evidence.bands = bands;
+  for (size_t q = 0; q < run->outputs.num_quantities && run->results.num_draws > 1; q++)
+    RPINN_TRY(look_at_band(collection, q, bands));
+  return RPINN_OK;
+}
+
+/* Held-out data within 1.96 deviations of what is predicted of them, their noise included. */
+static RpinnStatus look_at_held_out(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  RpinnHeldOutEvidence *held_out =
+      RPINN_ARENA_NEW(collection->arena, RpinnHeldOutEvidence, run->outputs.num_tests);
+  if (!held_out) return rpinn_fail_memory(collection->context);
+  for (size_t k = 0; k < run->outputs.num_tests; k++) {
+    const RpinnScore *score = &run->results.scores[run->outputs.num_quantities + k];
+    double sigma = run->posteriors[0]->sigmas.terms[run->outputs.test_terms[k]], inside = 0;
+    double noise = isfinite(sigma) ? sigma * sigma : 0;
+    for (size_t p = 0; score->reference && p < score->count; p++) {
+      double error = score->reference[p] - run->results.mean[score->first + p],
+             deviation = run->results.deviation[score->first + p];
+      inside += error * error <= 1.96 * 1.96 * (deviation * deviation + noise);
+    }
+    held_out[k] = (RpinnHeldOutEvidence){
+        .name = score->name,
+        .num_points = score->reference && run->results.num_draws > 1 ? (double)score->count : 0,
+        .coverage = inside / (double)score->count};
+  }
+  collection->evidence.held_out = held_out;
+  collection->evidence.num_held_out = run->outputs.num_tests;
+  return RPINN_OK;
+}
+
+/* ---- the whole ---- */
+
+static void describe(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  const RpinnRunResults *results = &run->results;
+  const RpinnEnergyModel *model = &run->posteriors[0]->model;
+  collection->evidence = (RpinnVerdictEvidence){
+      .unit = run->method->unit,
+      .num_draws = (double)results->num_draws,
+      .num_failed = (double)results->num_failed,
+      .num_undone = run->out_of_time ? (double)(run->num_samples * run->plan.num_chains) -
+                                           (double)(results->num_draws + results->num_failed)
+                                     : 0,
+      .spread = run->method->caution,
+      .is_point = run->method->has_one_draw,
+      .is_linearised = run->laplace.at != NULL,
+      .above_minimum = run->laplace.energy - run->laplace.linear_energy,
+      .uses_weights = results->weights.corrected,
+      .pareto_k = results->weights.smoothing.constant ? (double)NAN : results->weights.smoothing.k,
+      .likelihood = run->problem->settings.values[RPINN_SETTING_LIKELIHOOD].text,
+      .num_rows = (double)model->num_rows,
+      .num_parameters = (double)model->num_parameters};
+}
+
+static RpinnStatus collect(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  RpinnVerdictEvidence *evidence = &collection->evidence;
+  collection->arena = rpinn_arena_create();
+  if (!collection->arena) return rpinn_fail_memory(collection->context);
+  describe(collection);
+  if (run->method->minimises) RPINN_TRY(look_at_members(collection));
+  if (run->method->has_chains) RPINN_TRY(look_at_chains(collection));
+  RPINN_TRY(look_at_bands(collection));
+  RPINN_TRY(look_at_held_out(collection));
+  evidence->terms = run->rows.terms;
+  evidence->num_terms = run->posteriors[0]->model.num_terms;
+  evidence->energy = run->rows.energy;
+  evidence->misfit = run->rows.misfit;
+  evidence->misfit_of_nothing = run->rows.misfit_of_nothing;
+  evidence->rows_unknown = run->rows.unknown;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_run_judge(RpinnContext *context, RpinnRun *run) {
+  Collection collection = {.context = context, .run = run};
+  RPINN_TRY(rpinn_run_row_evidence(context, run, &run->rows));
+  RpinnStatus status = collect(&collection);
+  if (status == RPINN_OK) rpinn_verdict_judge(&collection.evidence, &run->verdict);
+  rpinn_arena_destroy(collection.arena);
+  return status;
+}
+
+static void json_term(RpinnJson *json, const RpinnTermEvidence *term) {
+  rpinn_json_open(json, term->name, '{');
+  rpinn_json_boolean(json, "measured", term->is_measured);
+  rpinn_json_number(json, "rows", term->rows.num_rows);
+  rpinn_json_number(json, "loss", 0.5 * term->rows.squares);
+  rpinn_json_number(json, "loss_expected", 0.5 * term->rows.expected);
+  rpinn_json_number(json, "freedom", term->rows.freedom);
+  rpinn_json_number(json, "z_mean", term->rows.z_mean);
+  rpinn_json_number(json, "z_mean_error", term->rows.z_error);
+  rpinn_json_number(json, "z_spread", sqrt(term->rows.z_square));
+  rpinn_json_number(json, "z_freedom", term->rows.z_freedom);
+  rpinn_json_number(json, "loss_of_draws", 0.5 * term->draw_squares);
+  rpinn_json_number(json, "loss_of_draws_expected", 0.5 * term->draw_expected);
+  rpinn_json_close(json, '}');
+}
+
+void rpinn_run_evidence_json(const RpinnRun *run, RpinnJson *json) {
+  const RpinnEnergyModel *model = &run->posteriors[0]->model;
+  rpinn_json_open(json, "evidence", '{');
+  rpinn_json_number(json, "rows", (double)model->num_rows);
+  rpinn_json_number(json, "loss", run->rows.energy);
+  rpinn_json_number(json, "misfit", run->rows.misfit);
+  rpinn_json_number(json, "misfit_of_nothing", run->rows.misfit_of_nothing);
+  rpinn_json_open(json, "terms", '{');
+  for (size_t t = 0; t < model->num_terms; t++) json_term(json, &run->rows.terms[t]);
+  rpinn_json_close(json, '}');
+  rpinn_json_close(json, '}');
+}
+
+const RpinnVerdict *rpinn_run_verdict(const RpinnRun *run) {
+  return run->interrupted ? NULL : &run->verdict;
+}
+
+/* ---- from a summary ---- */
+
+void rpinn_summary_verdict(const RpinnJsonValue *summary, const RpinnChainEvidence *chains,
+                           RpinnVerdict *verdict) {
+  if (rpinn_verdict_read(rpinn_json_find(summary, "verdict"), verdict)) return;
+  const RpinnMethod *method = rpinn_method_find(rpinn_summary_text(summary, "method"));
+  const RpinnJsonValue *members = rpinn_json_find(summary, "members"),
+                       *weights = rpinn_json_find(summary, "weights"),
+                       *late = rpinn_json_find(summary, "out_of_time");
+  bool out_of_time = late && late->kind == RPINN_JSON_BOOLEAN && late->boolean;
+  double samples = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed");
+  RpinnVerdictEvidence evidence = {
+      .unit = method ? method->unit : "draw",
+      .num_draws = samples,
+      .num_failed = fmax(failed, 0),
+      .num_undone =
+          out_of_time ? rpinn_summary_number(summary, "samples_asked") - samples - fmax(failed, 0) : 0,
+      .spread = method ? method->caution : NULL,
+      .is_point = method && method->has_one_draw,
+      .num_minimised = method && method->minimises ? samples : 0,
+      .median_gain = (double)NAN,
+      .uses_weights = !strcmp(rpinn_summary_text(weights, "correction"), "mh"),
+      .pareto_k = rpinn_summary_number(weights, "pareto_k"),
+      .chains = chains,
+      .is_old = true};
+  if (evidence.num_minimised > 0)
+    evidence.num_unconverged = samples - rpinn_summary_number(members, "converged");
+  rpinn_verdict_judge(&evidence, verdict);
+}
