@@ -24,11 +24,11 @@ list() {
       for sigma in 0.1 0.01; do
         for points in 32 128; do
           echo "linear-$points-$sigma ${DATASETS:-100} poisson-linear --set Nf=$points --set sigma=$sigma $honest"
-          echo "linear-$points-$sigma-paper ${DATASETS:-100} poisson-linear --set Nf=$points --set sigma=$sigma"
+          echo "linear-$points-$sigma-paper ${DATASETS:-100} poisson-linear --set Nf=$points --set sigma=$sigma --preset paper"
         done
         echo "nonlinear-$sigma ${DATASETS:-100} poisson-nonlinear --set sigma=$sigma $honest"
         echo "nonlinear-$sigma-fan ${DATASETS:-100} poisson-nonlinear --set sigma=$sigma $honest --prior-shape fan_in"
-        echo "nonlinear-$sigma-paper ${DATASETS:-100} poisson-nonlinear --set sigma=$sigma"
+        echo "nonlinear-$sigma-paper ${DATASETS:-100} poisson-nonlinear --set sigma=$sigma --preset paper"
       done
     else
       for file in "$here/$part"/*.yaml; do

@@ -32,8 +32,8 @@ cases=${RPINN_BENCH_CASES:-lm:float:25 lm:float:50 lm:float:100 lm:float:200 lm:
 } > "$work/table"
 for case in $cases; do
   IFS=: read -r optimizer precision iterations <<< "$case"
-  "$program" run darcy "${data[@]}" --optimizer "$optimizer" --precision "$precision" --iterations "$iterations" \
-    --learning-rate 1e-4 --decay-rate 0.9 --decay-steps 5000 --samples "$members" --threads 1 --quiet --out "$work/$case"
+  "$program" run darcy --preset paper "${data[@]}" --optimizer "$optimizer" --precision "$precision" --iterations "$iterations" \
+    --progress-tolerance 1e-8 --samples "$members" --threads 1 --quiet --out "$work/$case"
   python3 - "$work/$case/summary.json" "$optimizer | $precision | $iterations" << 'END' | tee -a "$work/table"
 import json, sys
 summary = json.load(open(sys.argv[1]))

@@ -19,10 +19,12 @@ METRICS = ("coverage", "mean_std", "rl2")
 
 def summary(rpinn, problem, seed, arguments, folder):
     out = Path(folder) / f"{problem}-{seed}"
-    command = [rpinn, "run", problem, "--seed", str(seed), "--set", f"sigma={arguments.sigma}",
+    command = [rpinn, "run", problem, "--preset", "paper", "--seed", str(seed), "--set", f"sigma={arguments.sigma}",
                "--set", f"Nr={arguments.residuals}",
                "--samples", str(arguments.members), "--iterations", str(arguments.iterations),
                "--optimizer", arguments.optimizer, "--threads", str(arguments.threads), "--quiet", "--out", str(out)]
+    if arguments.optimizer == "lm":
+        command += ["--progress-tolerance", "1e-8"]
     if arguments.optimizer == "adam":
         command += ["--learning-rate", "1e-3", "--decay-steps", str(max(1, arguments.iterations // 10))]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -38,8 +38,8 @@ run adam-500 --iterations 500
 run adam-2000
 run adam-5000 --iterations 5000
 run adam-20000 --iterations 20000
-run lm --optimizer lm --iterations 100 --precision double
-run lm-prior --optimizer lm --iterations 100 --precision double --start prior
+run lm --optimizer lm --iterations 100 --progress-tolerance 1e-8 --precision double
+run lm-prior --optimizer lm --iterations 100 --progress-tolerance 1e-8 --precision double --start prior
 {
   printf '# The iteration budget of rPINN is a regulariser\n\n'
   printf 'Printed by `bench/early_stopping/run.sh`: the same %s randomised problems of `poisson-linear` (N_f = 32, sigma = 0.1), %s.\n\n' "$members" "$whose"

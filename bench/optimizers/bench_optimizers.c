@@ -65,7 +65,8 @@ static void destroy_setup(Setup *setup) {
 static RpinnStatus create_setup(RpinnContext *context, const char *problem, const char *precision,
                                 const char *data_file, Setup *setup) {
   RpinnOverride overrides[] = {{"backend", "cpu", "bench", true}, {"precision", precision, "bench", true}};
-  RpinnProblemOptions options = {.num_overrides = 2, .overrides = overrides, .data_file = data_file};
+  RpinnProblemOptions options = {
+      .preset = "paper", .num_overrides = 2, .overrides = overrides, .data_file = data_file};
   RpinnStatus status = rpinn_problem_load(context, problem, &options, &setup->problem);
   if (status == RPINN_OK) status = rpinn_posterior_create(context, setup->problem, true, &setup->posterior);
   if (status != RPINN_OK) return status;

@@ -35,7 +35,7 @@ def main():
     before = seconds_per_iteration(arguments.rpinn)
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
-        run = subprocess.Popen([arguments.rpinn, "run", "poisson-linear", "--samples", str(arguments.members),
+        run = subprocess.Popen([arguments.rpinn, "run", "poisson-linear", "--preset", "paper", "--samples", str(arguments.members),
                                 "--iterations", str(ITERATIONS), "--threads", str(arguments.threads), "--quiet",
                                 "--out", str(Path(folder) / "run")])
         _, status, usage = os.wait4(run.pid, 0)

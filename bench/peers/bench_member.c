@@ -44,7 +44,7 @@ static RpinnStatus create_member(RpinnContext *context, const char *problem, int
     snprintf(names[i], sizeof names[i], "%.*s", (int)(equals - arguments[i]), arguments[i]);
     overrides[count++] = (RpinnOverride){names[i], equals + 1, "command line", false};
   }
-  RpinnProblemOptions options = {.num_overrides = count, .overrides = overrides};
+  RpinnProblemOptions options = {.preset = "paper", .num_overrides = count, .overrides = overrides};
   RPINN_TRY(rpinn_problem_load(context, problem, &options, &member->problem));
   RPINN_TRY(rpinn_posterior_create(context, member->problem, false, &member->posterior));
   size_t N = rpinn_posterior_num_parameters(member->posterior),

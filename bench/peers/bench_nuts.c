@@ -38,7 +38,7 @@ typedef struct Chain {
 static RpinnStatus create_chain(Chain *chain, uint64_t number) {
   RpinnOverride overrides[] = {
       {"backend", "cpu", "bench", true}, {"precision", "float", "bench", true}, {"Nf", "32", "bench", false}};
-  RpinnProblemOptions options = {.num_overrides = 3, .overrides = overrides};
+  RpinnProblemOptions options = {.preset = "paper", .num_overrides = 3, .overrides = overrides};
   chain->context = rpinn_context_create();
   if (!chain->context) return RPINN_ERROR_MEMORY;
   RpinnStatus status = rpinn_problem_load(chain->context, "poisson-linear", &options, &chain->problem);

@@ -17,7 +17,7 @@ seconds() { # FOLDER
 for _ in 1 2 3; do
   for count in 1 "$threads"; do
     rm -rf "run_$count"
-    "$rpinn" run darcy --method ensemble --optimizer adam --samples 150 --iterations 1 --threads "$count" --quiet --out "run_$count"
+    "$rpinn" run darcy --preset paper --method ensemble --samples 150 --iterations 1 --threads "$count" --quiet --out "run_$count"
     seconds "run_$count" >> "seconds_$count"
   done
   cmp run_1/posterior.nc "run_$threads/posterior.nc"

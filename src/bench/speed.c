@@ -157,7 +157,8 @@ static RpinnStatus create_member(RpinnContext *context, const Case *line, const 
   RpinnOverride overrides[] = {{"backend", "cpu", "bench", true},
                                {"precision", precision, "bench", true},
                                {"Nf", line->setting, "bench", false}};
-  RpinnProblemOptions options = {.num_overrides = line->setting ? 3 : 2, .overrides = overrides};
+  RpinnProblemOptions options = {
+      .preset = "paper", .num_overrides = line->setting ? 3 : 2, .overrides = overrides};
   RPINN_TRY(rpinn_problem_load(context, line->problem, &options, &member->problem));
   RPINN_TRY(rpinn_posterior_create(context, member->problem, false, &member->posterior));
   size_t N = member->posterior->model.num_parameters;

@@ -80,7 +80,7 @@ RpinnStatus rpinn_svgd_speed_measure(RpinnContext *context, RpinnSvgdSpeed *spee
 static RpinnStatus create_posterior(RpinnContext *context, Half *half) {
   RpinnOverride overrides[] = {
       {"backend", "cpu", "bench", true}, {"precision", "float", "bench", true}, {"Nf", "32", "bench", false}};
-  RpinnProblemOptions options = {.num_overrides = 3, .overrides = overrides};
+  RpinnProblemOptions options = {.preset = "paper", .num_overrides = 3, .overrides = overrides};
   RPINN_TRY(rpinn_problem_load(context, "poisson-linear", &options, &half->problem));
   RPINN_TRY(rpinn_posterior_create(context, half->problem, false, &half->posterior));
   half->member = (RpinnPosteriorMember){half->posterior, NULL};

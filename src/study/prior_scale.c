@@ -49,6 +49,7 @@ static RpinnStatus plan_grid(RpinnContext *context, RpinnReproduction *reproduct
     if (members && !is_table_run) rpinn_study_set(run, "samples", members);
     if (is_darcy) rpinn_study_set(run, "optimizer", darcy_optimizer);
     if (is_darcy) rpinn_study_set(run, "iterations", darcy_iterations);
+    if (is_darcy) rpinn_study_set(run, "progress_tolerance", "1e-8");
     if (grid->count > 2) run->costs_like = run - 1; /* the second one is tried, the first may be Table 1's */
   }
   return RPINN_OK;

@@ -67,6 +67,7 @@ static RpinnStatus plan_minimiser(RpinnContext *context, RpinnReproduction *repr
   if (!kept) return rpinn_fail_memory(context);
   rpinn_study_set(run, "likelihood", likelihoods[likelihood]);
   rpinn_study_set(run, "optimizer", "lm");
+  rpinn_study_set(run, "progress_tolerance", "1e-8");
   rpinn_study_set(run, "iterations", scales[reproduction->scale].iterations);
   run->is_synthetic = noise > 0;
   if (noise) {
