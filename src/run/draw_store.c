@@ -1,5 +1,8 @@
 #include "draw_store.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* A chain owns 2^33 keys: warmup from 0, draws from 2^32, and the last one for its state. */
 enum { CHAIN_BITS = 33, PHASE_BITS = 32 };
 
@@ -17,6 +20,26 @@ uint64_t rpinn_map_state_key(void) {
 
 uint64_t rpinn_laplace_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS + 1); /* after the MAP's */
+}
+
+uint64_t rpinn_choice_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 2);
+}
+
+RpinnStatus rpinn_draw_store_put_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                        size_t length, const double *vector) {
+  return rpinn_member_store_put_state(context, store, key, vector, length * sizeof *vector);
+}
+
+RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                        size_t length, double *vector, bool *found) {
+  void *state = NULL;
+  size_t size;
+  RPINN_TRY(rpinn_member_store_get_state(context, store, key, &state, &size));
+  *found = state && size == length * sizeof *vector;
+  if (*found) memcpy(vector, state, size);
+  free(state);
+  return RPINN_OK;
 }
 
 typedef struct Visit {

@@ -25,6 +25,14 @@ uint64_t rpinn_chain_state_key(uint64_t chain);
 uint64_t rpinn_map_state_key(void);
 /* The same for the point at which a posterior is linearised. */
 uint64_t rpinn_laplace_state_key(void);
+/* The same for the most probable point under the scale of the prior that was chosen from the data. */
+uint64_t rpinn_choice_state_key(void);
+
+/* A parameter vector under such a key. *found is false where the store has none of this length. */
+RpinnStatus rpinn_draw_store_put_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                        size_t length, const double *vector);
+RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                        size_t length, double *vector, bool *found);
 
 /* A draw during a visit. */
 typedef struct RpinnVisitedDraw {

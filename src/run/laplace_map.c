@@ -171,9 +171,27 @@ static RpinnStatus choose(RpinnContext *context, const Search *search, RpinnLapl
   return RPINN_OK;
 }
 
+/* The point that the choice of the prior's scale ended at, in this session or an earlier one. */
+static RpinnStatus look_up_choice(RpinnContext *context, RpinnRun *run, RpinnLaplaceResult *laplace,
+                                  bool *found) {
+  const RpinnPriorChoice *choice = &run->prior;
+  *found = false;
+  if (!choice->num_trials) return RPINN_OK;
+  RPINN_TRY(rpinn_draw_store_get_vector(context, run->store, rpinn_choice_state_key(),
+                                        run->posteriors[0]->model.num_parameters, laplace->at, found));
+  if (!*found) return RPINN_OK;
+  const RpinnScaleTrial *trial = &choice->trials[choice->chosen];
+  laplace->num_starts = (double)trial->num_starts;
+  laplace->num_at_minimum = (double)rpinn_scale_trial_at_minimum(trial);
+  return RPINN_OK;
+}
+
 /* laplace->at, num_starts and num_at_minimum. */
 static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress, RpinnLaplaceResult *laplace) {
   RpinnRun *run = progress->run;
+  bool found;
+  RPINN_TRY(look_up_choice(context, run, laplace, &found));
+  if (found) return RPINN_OK;
   Search search = {.progress = progress, .posterior = run->posteriors[0]};
   search.theta = malloc((NUM_STARTS * search.posterior->model.num_parameters + 1) * sizeof *search.theta);
   if (!search.theta) return rpinn_fail_memory(context);
@@ -262,8 +280,17 @@ RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *prog
 }
 
 RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta) {
+  RpinnRun *run = progress->run;
+  size_t N = run->posteriors[0]->model.num_parameters;
   RpinnLaplaceResult lowest = {.at = theta};
-  return seek(context, progress, &lowest);
+  bool found = false;
+  if (run->options->resume)
+    RPINN_TRY(rpinn_draw_store_get_vector(context, run->store, rpinn_map_state_key(), N, lowest.at, &found));
+  if (found) return RPINN_OK;
+  RPINN_TRY(seek(context, progress, &lowest));
+  if (run->interrupted) return RPINN_OK;
+  RPINN_TRY(rpinn_draw_store_put_vector(context, run->store, rpinn_map_state_key(), N, lowest.at));
+  return rpinn_member_store_flush(context, run->store);
 }
 
 RpinnStatus rpinn_run_load_laplace(RpinnContext *context, RpinnRun *run) {

@@ -1,4 +1,5 @@
-/* The point at which a posterior is linearised, and what is known there: sought once, and kept in the store. */
+/* The most probable point of a posterior, at which it is linearised or draws start: sought once, and kept in the store. Where
+ * the scale of the prior was chosen from the data, it is the one that was found with the scale. */
 #ifndef RPINN_RUN_LAPLACE_MAP_H
 #define RPINN_RUN_LAPLACE_MAP_H
 
@@ -10,8 +11,8 @@
  * the posterior and its seed alone. run->interrupted where the caller wanted an end; then there is none. */
 RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress);
 
-/* The lowest of its searches alone, into theta [N]: a minimiser as far as Levenberg–Marquardt went. run->interrupted as above.
- */
+/* The point alone, into theta [N]: a minimiser as far as Levenberg–Marquardt went, where draws start from. In the store and
+ * run->interrupted as above. */
 RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta);
 
 /* E without offsets at theta [N], in double; rows [M] receives the whitened rows. */

@@ -1,11 +1,17 @@
-/* Method map with `start: prior` begins at the lowest minimum that Levenberg–Marquardt finds from several draws of the prior.
+/* `start: map`: members, chains or particles begin at the minimiser of the energy without offsets.
  *
- * `start: map`: members, chains or particles begin at the minimiser of the energy without offsets, which is itself
- * sought from member 0's Glorot start. Its state goes to the store like that of any member, now and then, when the
- * run is stopped, and at the end: a resumed run goes on with the search, or has done with it. */
+ * Where Levenberg–Marquardt makes the members, or the data chose the scale of the prior, that is the lowest minimum that it
+ * finds from several draws of the prior. A member is then the end of a path from there on which the rows stay small, and keeps
+ * to the mode of the most probable point. From a draw of the prior it may end in any mode, and its energy does not tell: where
+ * the prior is wide all of them have room for the offsets. Method map with `start: prior` begins at the same point.
+ *
+ * Other optimisers seek it themselves, from member 0's Glorot start. The state of that search goes to the store like that of
+ * any member, now and then, when the run is stopped, and at the end: a resumed run goes on with the search, or has done with
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "importance.h"
 #include "laplace_map.h"
 #include "run_targets.h"
 #include "task_pool.h"
@@ -83,10 +89,19 @@ static RpinnStatus seek_lowest(RpinnContext *context, RpinnRun *run, const Rpinn
   return RPINN_OK;
 }
 
+/* Is the lowest of several minima wanted, and is there a prior to draw starts from? */
+static bool is_lowest(const RpinnRun *run, int start) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  int optimizer = rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_OPTIMIZER);
+  if (start == RPINN_START_PRIOR) return run->method->has_one_draw;
+  return start == RPINN_START_MAP && (optimizer == RPINN_MINIMIZER_LM || posterior->problem->was_chosen) &&
+         rpinn_importance_available(posterior->model.num_parameters, posterior->model.prior_root);
+}
+
 RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
   Search search = {.context = context, .run = run};
   int start = rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
-  if (start == RPINN_START_PRIOR && run->method->has_one_draw) return seek_lowest(context, run, targets);
+  if (is_lowest(run, start)) return seek_lowest(context, run, targets);
   if (start != RPINN_START_MAP) return RPINN_OK;
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);

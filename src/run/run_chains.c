@@ -115,6 +115,7 @@ static RpinnStatus start_at_member(RpinnContext *context, Worker *own, RpinnTask
   if (status == RPINN_OK && *found)
     memcpy(own->theta, outcome.theta, own->session->num_parameters * sizeof *own->theta);
   rpinn_member_destroy(member);
+  target.objective(target.data, NULL); /* the chain's density is the same object, and has no offsets */
   return status;
 }
 

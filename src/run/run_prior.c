@@ -37,8 +37,6 @@ static RpinnStatus choose(RpinnContext *context, RpinnRun *run, RpinnScaleRule r
                                      .interrupted = run->options ? run->options->interrupted : NULL,
                                      .user = run->options ? run->options->user : NULL};
   RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &run->prior));
-  free(run->prior.theta);
-  run->prior.theta = NULL;
   return settle(context, run, rule, run->prior.trials[run->prior.chosen].scale);
 }
 
@@ -66,6 +64,7 @@ RpinnStatus rpinn_run_load_prior(RpinnContext *context, RpinnRun *run) {
   return status;
 }
 
+/* The scale comes last: a session that finds it finds all. */
 static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
   RpinnText text = {0};
   RpinnJson json = {.text = &text};
@@ -76,6 +75,8 @@ static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
                                    : rpinn_member_store_set_text(context, run->store, curve_key, text.bytes);
   rpinn_text_free(&text);
   RPINN_TRY(status);
+  RPINN_TRY(rpinn_draw_store_put_vector(context, run->store, rpinn_choice_state_key(),
+                                        run->posteriors[0]->model.num_parameters, run->prior.theta));
   return rpinn_member_store_set_text(
       context, run->store, scale_key,
       run->posteriors[0]->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text);
