@@ -47,6 +47,8 @@ static const struct {
     {"points_seed", NULL, NULL, NULL, false, NULL, NULL, NULL}, /* test_made_truth.c */
     {"truth_seed", NULL, NULL, NULL, false, NULL, NULL, NULL},  /* test_made_truth.c */
     {"prior_shape", MEMBERS "likelihood=noise", "iid", "fan_in", true, NULL, NULL, NULL},
+    {"prior_integrate", "method=rpinn samples=3 optimizer=lm iterations=40 start=prior prior_scale=loo", "no",
+     "yes", true, NULL, NULL, NULL},
     {"scale_fields", MEMBERS, "no", "yes", true, NULL, NULL, NULL},
     {"likelihood", MEMBERS, "noise", "uniform", true, "sigmas/terms/law", "0.2", "0.1"},
     {"prior_scale", MEMBERS, "1.5", "inf", true, "sigmas/prior", "1.5", "inf"},

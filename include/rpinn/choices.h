@@ -55,6 +55,12 @@ typedef enum RpinnScaleRule {
   RPINN_SCALE_RULE_LIST(RPINN_CHOICE_ENUMERATOR) RPINN_SCALE_GIVEN
 } RpinnScaleRule;
 
+/* Does every member draw a scale of its own from what the data say of scales? */
+#define RPINN_SCALE_SPREAD_LIST(X)                                                                           \
+  X(RPINN_SCALE_SHARED, "no")                                                                                \
+  X(RPINN_SCALE_INTEGRATED, "yes")
+typedef enum RpinnScaleSpread { RPINN_SCALE_SPREAD_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnScaleSpread;
+
 #define RPINN_FIELD_MAP_LIST(X)                                                                              \
   X(RPINN_FIELDS_AS_THEY_ARE, "no")                                                                          \
   X(RPINN_FIELDS_MAPPED, "yes")

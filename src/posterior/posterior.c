@@ -4,8 +4,10 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "output_map.h"
+#include "scale_curve.h"
 
 /* ---- building ---- */
 
@@ -139,16 +141,38 @@ void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data) {
 }
 
 RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
-                                               RpinnScaleRule chosen_by, double scale) {
+                                               RpinnScaleRule chosen_by, double scale,
+                                               const RpinnScaleCurve *curve) {
   char text[RPINN_NUMBER_TEXT];
   rpinn_number_format(scale, text);
   RPINN_TRY(rpinn_settings_set(context, &posterior->problem->settings, RPINN_SETTING_PRIOR_SCALE, text,
                                (RpinnPlace){.file = "prior_scale"}));
   posterior->problem->was_chosen = true;
   posterior->problem->chosen_by = chosen_by;
+  if (posterior->sigmas.integrates) posterior->problem->curve = *curve;
   posterior->sigmas.prior = scale;
   posterior->sigmas.rule = RPINN_SCALE_GIVEN;
   rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);
+  return RPINN_OK;
+}
+
+double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t member) {
+  if (!posterior->sigmas.integrates) return posterior->sigmas.prior;
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_PRIOR_SCALE, member, 0);
+  return rpinn_scale_curve_quantile(&posterior->problem->curve, rpinn_stream_uniform(&stream));
+}
+
+void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale) {
+  if (posterior->sigmas.integrates) rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);
+}
+
+/* Threads whose members differ in scale write into roots of their own. */
+static RpinnStatus own_prior(RpinnContext *context, RpinnPosterior *posterior) {
+  size_t N = posterior->model.num_parameters;
+  double *root = RPINN_ARENA_NEW(posterior->arena, double, N);
+  if (!root) return rpinn_fail_memory(context);
+  memcpy(root, posterior->prior_root, N * sizeof *root);
+  posterior->model.prior_root = posterior->prior_root = root;
   return RPINN_OK;
 }
 
@@ -242,7 +266,8 @@ RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *p
   own->is_shared = true;
   own->backend = NULL;
   own->plans = NULL;
-  RpinnStatus status = make_backend(context, own);
+  RpinnStatus status = own->sigmas.integrates ? own_prior(context, own) : RPINN_OK;
+  if (status == RPINN_OK) status = make_backend(context, own);
   if (status != RPINN_OK) {
     rpinn_posterior_destroy(own);
     *other = NULL;

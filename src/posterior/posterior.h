@@ -40,9 +40,15 @@ void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale
  * others are tolerances: exact values, and gaussian priors. */
 void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data);
 /* The scale that was chosen for the priors of all fields that have none of their own: s_p from then on, a given number in
- * run.yaml and in the identity of a run. For the posterior and those that share it, while no thread works. */
+ * run.yaml and in the identity of a run. curve: what scales are drawn from, where they are integrated over. For the posterior and those that share it, while no thread works. */
 RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
-                                               RpinnScaleRule chosen_by, double scale);
+                                               RpinnScaleRule chosen_by, double scale,
+                                               const RpinnScaleCurve *curve);
+/* The scale of a member's prior: s_p, or a draw from the curve where scales are integrated over. */
+double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t member);
+/* Where scales are integrated over, let the energy have the prior of this scale from now on. Such a posterior has roots of its own,
+ * also where it shares the rest. */
+void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale);
 
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);

@@ -76,9 +76,23 @@ static void resolve_scale(const RpinnProblem *problem, bool reads_prior, RpinnSi
   sigmas->prior = prior.rule == RPINN_SCALE_GIVEN ? prior.scale : 1;
 }
 
+static RpinnStatus resolve_spread(RpinnContext *context, const RpinnProblem *problem, RpinnSigmas *sigmas) {
+  const RpinnSettingsValues *settings = &problem->settings;
+  bool by_setting = !settings->values[RPINN_SETTING_PRIOR_INTEGRATE].is_auto;
+  sigmas->integrates =
+      by_setting ? rpinn_settings_choice(settings, RPINN_SETTING_PRIOR_INTEGRATE) == RPINN_SCALE_INTEGRATED
+                 : problem->integrates_scale;
+  if (!sigmas->integrates || sigmas->rule != RPINN_SCALE_GIVEN || problem->curve.count) return RPINN_OK;
+  return rpinn_fail_at(context, by_setting ? (RpinnPlace){0} : problem->prior_place,
+                       "%s draws scales from what the data say of them, and the scale is given; expected a "
+                       "scale by loo or evidence, such as --prior-scale loo",
+                       by_setting ? "prior_integrate yes" : "integrate: true");
+}
+
 static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                  bool reads_prior, RpinnSigmas *sigmas) {
   resolve_scale(problem, reads_prior, sigmas);
+  RPINN_TRY(resolve_spread(context, problem, sigmas));
   sigmas->fields = RPINN_ARENA_NEW(arena, RpinnFieldPrior, problem->num_fields);
   if (!sigmas->fields) return rpinn_fail_memory(context);
   for (size_t f = 0; f < problem->num_fields && reads_prior; f++) {

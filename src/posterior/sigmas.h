@@ -32,6 +32,7 @@ typedef struct RpinnSigmas {
   double prior;    /* s_p; infinity: no prior */
   RpinnFieldPrior *fields; /* [num_fields] */
   RpinnScaleRule rule;     /* that is to choose s_p; GIVEN: nothing is to be chosen */
+  bool integrates;         /* members draw scales of their own, see scale_curve.h */
 } RpinnSigmas;
 
 RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,

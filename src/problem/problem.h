@@ -49,6 +49,13 @@ typedef struct RpinnPriorSpec {
   double scale;        /* GIVEN; infinity: no prior */
 } RpinnPriorSpec;
 
+/* What the data say of scales: points of rising scale; posterior/scale_curve.h has what they mean. */
+enum { RPINN_MAX_SCALE_TRIALS = 16 };
+typedef struct RpinnScaleCurve {
+  size_t count;
+  double scale[RPINN_MAX_SCALE_TRIALS], log_density[RPINN_MAX_SCALE_TRIALS];
+} RpinnScaleCurve;
+
 typedef struct RpinnField {
   const char *name;
   RpinnPlace place;
@@ -222,6 +229,8 @@ struct RpinnProblem {
   RpinnPriorSpec prior;     /* of all fields, for the likelihood `noise` */
   bool was_chosen;          /* the setting prior_scale is what the data chose before … */
   RpinnScaleRule chosen_by; /* … by this rule */
+  bool integrates_scale;    /* every member has a scale of its own, drawn from … */
+  RpinnScaleCurve curve;    /* … this, once the data have spoken; no points before */
 
   bool has_predict;
   RpinnPointSpec predict_at;

@@ -79,8 +79,33 @@ static RpinnStatus read_chosen_by(RpinnReader *reader, const RpinnYaml *node) {
       "chosen_by without the scale that was chosen; expected a number in settings: {prior_scale: …}");
 }
 
+/* … and of the curve that scales are drawn from: [[scale, log density], …]. */
+static RpinnStatus read_curve(RpinnReader *reader, const RpinnYaml *node, RpinnScaleCurve *curve) {
+  if (node->kind != RPINN_YAML_SEQUENCE || node->count < 2 || node->count > RPINN_MAX_SCALE_TRIALS)
+    return rpinn_fail_at(
+        reader->context, node->place,
+        "the curve of the prior is no list of 2 to %d pairs; expected [[scale, log density], "
+        "…]",
+        RPINN_MAX_SCALE_TRIALS);
+  for (size_t k = 0; k < node->count; k++) {
+    const RpinnYaml *pair = node->items[k];
+    if (pair->kind != RPINN_YAML_SEQUENCE || pair->count != 2)
+      return rpinn_fail_at(reader->context, pair->place, "expected a pair, [scale, log density]");
+    RPINN_TRY(rpinn_reader_number(reader, pair->items[0], "a scale of the curve", &curve->scale[k]));
+    RPINN_TRY(
+        rpinn_reader_number(reader, pair->items[1], "a log density of the curve", &curve->log_density[k]));
+    if (!(curve->scale[k] > (k ? curve->scale[k - 1] : 0)))
+      return rpinn_fail_at(reader->context, pair->place,
+                           "a scale of the curve is %.10g; expected positive scales that rise",
+                           curve->scale[k]);
+  }
+  curve->count = node->count;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
-  static const char *const keys[] = {"reference_term", "epsilon", "shape", "scale", "chosen_by"};
+  static const char *const keys[] = {"reference_term", "epsilon",   "shape", "scale",
+                                     "chosen_by",      "integrate", "curve"};
   RpinnProblem *problem = reader->problem;
   const RpinnYaml *value;
   if (!node) return RPINN_OK;
@@ -94,6 +119,11 @@ RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
                            problem->prior_epsilon);
   }
   RPINN_TRY(rpinn_section_prior_spec(reader, node, "the prior", &problem->prior));
-  if ((value = rpinn_yaml_get(node, "chosen_by"))) RPINN_TRY(read_chosen_by(reader, value));
-  return RPINN_OK;
+  if ((value = rpinn_yaml_get(node, "integrate")))
+    RPINN_TRY(rpinn_reader_boolean(reader, value, "integrate", &problem->integrates_scale));
+  if ((value = rpinn_yaml_get(node, "curve"))) RPINN_TRY(read_curve(reader, value, &problem->curve));
+  if ((value = rpinn_yaml_get(node, "chosen_by"))) return read_chosen_by(reader, value);
+  if (!problem->curve.count) return RPINN_OK;
+  return rpinn_fail_at(reader->context, node->place,
+                       "the prior has a curve, and no chosen_by; expected both, as run.yaml has them");
 }

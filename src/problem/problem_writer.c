@@ -329,6 +329,18 @@ static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const
   rpinn_text_append(out, "}\n");
 }
 
+static void write_curve(const RpinnScaleCurve *curve, RpinnText *out) {
+  rpinn_text_append(out, ", curve: [");
+  for (size_t k = 0; k < curve->count; k++) {
+    rpinn_text_append(out, k ? ", [" : "[");
+    write_number(out, curve->scale[k]);
+    rpinn_text_append(out, ", ");
+    write_number(out, curve->log_density[k]);
+    rpinn_text_append(out, "]");
+  }
+  rpinn_text_append(out, "]");
+}
+
 static void write_prior(const RpinnProblem *problem, RpinnText *out) {
   rpinn_text_append(out, "prior: {epsilon: ");
   write_number(out, problem->prior_epsilon);
@@ -338,6 +350,8 @@ static void write_prior(const RpinnProblem *problem, RpinnText *out) {
   write_prior_spec(&problem->prior, out);
   if (problem->was_chosen)
     rpinn_text_append(out, ", chosen_by: %s", rpinn_scale_rule_names[problem->chosen_by]);
+  if (problem->integrates_scale) rpinn_text_append(out, ", integrate: true");
+  if (problem->curve.count) write_curve(&problem->curve, out);
   rpinn_text_append(out, "}\n");
 }
 

@@ -6,6 +6,7 @@
 #include "prior_record.h"
 #include "report_page.h"
 #include "report_table.h"
+#include "scale_curve.h"
 
 enum { DEEPEST = 12 }; /* nats below the best that the figure shows at most */
 
@@ -96,6 +97,18 @@ static void write_end(const RpinnPriorChoice *choice, RpinnText *page) {
                             "better.</p>\n");
 }
 
+static void write_spread(const RpinnPosterior *posterior, RpinnText *page) {
+  const RpinnScaleCurve *curve = &posterior->problem->curve;
+  if (!posterior->sigmas.integrates) return;
+  rpinn_text_append(page, "<p>Every member has a scale of its own, drawn from the curve: median ");
+  rpinn_markup_number(page, rpinn_scale_curve_quantile(curve, 0.5), 4);
+  rpinn_text_append(page, ", 95&#8201;%% from ");
+  rpinn_markup_number(page, rpinn_scale_curve_quantile(curve, 0.025), 4);
+  rpinn_text_append(page, " to ");
+  rpinn_markup_number(page, rpinn_scale_curve_quantile(curve, 0.975), 4);
+  rpinn_text_append(page, ".</p>\n");
+}
+
 void rpinn_report_prior(const RpinnReport *report) {
   const RpinnPriorChoice *choice = &report->run->prior;
   RpinnText *page = report->page;
@@ -105,6 +118,7 @@ void rpinn_report_prior(const RpinnReport *report) {
   rpinn_text_append(page, " was chosen from the data by <code>%s</code>: %s.</p>\n",
                     rpinn_scale_rule_names[choice->rule], rpinn_prior_rule_meaning(choice->rule));
   write_end(choice, page);
+  write_spread(report->run->posteriors[0], page);
   rpinn_text_append(page, "<div class=\"figures\">\n");
   draw_curves(report, choice);
   rpinn_text_append(page, "</div>\n");

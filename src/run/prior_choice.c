@@ -164,15 +164,26 @@ static RpinnStatus judge(RpinnContext *context, Search *search, size_t first, si
   return status;
 }
 
-static double criterion_of(const RpinnPriorChoice *choice, size_t trial) {
+double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial) {
   return choice->rule == RPINN_SCALE_EVIDENCE ? choice->trials[trial].log_evidence
                                               : choice->trials[trial].leave_one_out;
+}
+
+RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice) {
+  RpinnScaleCurve curve = {0};
+  for (size_t t = 0; t < choice->num_trials; t++) {
+    double criterion = rpinn_prior_criterion(choice, t);
+    if (!isfinite(criterion)) continue;
+    curve.scale[curve.count] = choice->trials[t].scale;
+    curve.log_density[curve.count++] = criterion;
+  }
+  return curve;
 }
 
 static void find_highest(RpinnPriorChoice *choice) {
   double highest = -(double)INFINITY;
   for (size_t t = 0; t < choice->num_trials; t++) {
-    double criterion = criterion_of(choice, t);
+    double criterion = rpinn_prior_criterion(choice, t);
     if (!(criterion > highest)) continue;
     highest = criterion;
     choice->chosen = t;
@@ -185,9 +196,9 @@ static void find_highest(RpinnPriorChoice *choice) {
 static void prefer_smaller(RpinnPriorChoice *choice) {
   const double nat = 1;
   if (choice->rule != RPINN_SCALE_LOO) return;
-  double highest = criterion_of(choice, choice->chosen);
+  double highest = rpinn_prior_criterion(choice, choice->chosen);
   for (size_t t = choice->chosen; t-- > 0;)
-    if (criterion_of(choice, t) >= highest - nat) choice->chosen = t;
+    if (rpinn_prior_criterion(choice, t) >= highest - nat) choice->chosen = t;
 }
 
 /* ---- scales ---- */
@@ -271,7 +282,7 @@ static RpinnStatus refine(RpinnContext *context, Search *search) {
   double x[3], y[3];
   for (size_t k = 0; k < 3; k++) {
     x[k] = log(choice->trials[t + k - 1].scale / choice->trials[t].scale);
-    y[k] = criterion_of(choice, t + k - 1) - criterion_of(choice, t);
+    y[k] = rpinn_prior_criterion(choice, t + k - 1) - rpinn_prior_criterion(choice, t);
   }
   double left = y[0] / x[0], right = y[2] / x[2]; /* y = a x + b x^2 with a + b x = y / x */
   double curvature = (right - left) / (x[2] - x[0]), slope = left - curvature * x[0];
@@ -300,7 +311,7 @@ static RpinnStatus refuse_collapse(RpinnContext *context, const Search *search) 
   const RpinnPriorChoice *choice = search->choice;
   const RpinnScaleTrial *chosen = &choice->trials[choice->chosen];
   double nothing;
-  if (!isfinite(criterion_of(choice, choice->chosen)))
+  if (!isfinite(rpinn_prior_criterion(choice, choice->chosen)))
     return rpinn_fail(
         context, RPINN_ERROR_INPUT,
         "the scale of the prior cannot be chosen: no minimum that was found is finite; give it, such as "
@@ -340,7 +351,7 @@ RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *post
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice) {
   Search search = {
       .posterior = posterior, .options = options, .choice = choice, .N = posterior->model.num_parameters};
-  *choice = (RpinnPriorChoice){.rule = options->rule};
+  *choice = (RpinnPriorChoice){.rule = options->rule, .is_fresh = true};
   RpinnStatus status = search_scales(context, &search);
   if (status == RPINN_OK) {
     choice->theta = search.best[choice->chosen];

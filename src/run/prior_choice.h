@@ -7,13 +7,12 @@
 #include "posterior.h"
 #include "scale_trial.h"
 
-enum { RPINN_MAX_SCALE_TRIALS = 16 };
-
 typedef struct RpinnPriorChoice {
   RpinnScaleRule rule;
   size_t num_trials;
   RpinnScaleTrial trials[RPINN_MAX_SCALE_TRIALS]; /* by rising scale */
   size_t chosen;                                  /* among them */
+  bool is_fresh;                                  /* made by this session, and not read from the store */
   double *theta; /* [N] the most probable parameters found there; the caller frees them */
 } RpinnPriorChoice;
 
@@ -23,6 +22,12 @@ typedef struct RpinnPriorChoiceOptions {
   bool (*interrupted)(void *user); /* may be NULL */
   void *user;
 } RpinnPriorChoiceOptions;
+
+/* What the rule counts of a trial; NaN where the linearisation was not finite. */
+double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial);
+/* The trials as a curve that scales can be drawn from: with a density in log s proportional to e^criterion. Those that have none are
+ * left out. */
+RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice);
 
 /* The choice depends on the posterior and its seed alone, not on the threads. RPINN_ERROR_INTERRUPTED where the caller wanted
  * an end. RPINN_ERROR_INPUT, with a message, where no scale explains the data: all trials found them to be noise about

@@ -42,6 +42,7 @@ static RpinnStatus draw(RpinnContext *context, RpinnRun *run, RpinnMoments *mome
   for (uint64_t k = 0; k < RPINN_NUM_PRIOR_DRAWS; k++) {
     if (rpinn_is_interrupted(context)) return rpinn_fail_interrupted(context);
     rpinn_posterior_draw_offsets(posterior, k, offsets);
+    rpinn_posterior_take_scale(posterior, rpinn_posterior_member_scale(posterior, k));
     rpinn_posterior_start_prior(posterior, offsets, theta);
     RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, posterior, theta, values));
     rpinn_moments_add(moments, values);

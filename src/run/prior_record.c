@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "finished_run.h"
+#include "scale_curve.h"
 
 static const char *const end_names[] = {"none", "smallest", "largest"};
 
@@ -92,6 +93,18 @@ static void write_fields(const RpinnPosterior *posterior, RpinnJson *json) {
   rpinn_json_close(json, '}');
 }
 
+/* The scales of the members, as the curve has them; null where all share one. */
+static void write_spread(const RpinnPosterior *posterior, RpinnJson *json) {
+  static const char *const keys[] = {"scale_q025", "scale_median", "scale_q975"};
+  static const double probabilities[] = {0.025, 0.5, 0.975};
+  const RpinnScaleCurve *curve = &posterior->problem->curve;
+  bool integrates = posterior->sigmas.integrates;
+  rpinn_json_boolean(json, "integrated", integrates);
+  for (size_t k = 0; k < 3; k++)
+    rpinn_json_number(json, keys[k],
+                      integrates ? rpinn_scale_curve_quantile(curve, probabilities[k]) : (double)NAN);
+}
+
 void rpinn_prior_json(const RpinnPosterior *posterior, const RpinnPriorChoice *choice, RpinnJson *json) {
   const RpinnProblem *problem = posterior->problem;
   rpinn_json_open(json, "prior", '{');
@@ -101,6 +114,7 @@ void rpinn_prior_json(const RpinnPosterior *posterior, const RpinnPriorChoice *c
   else
     rpinn_json_number(json, "chosen_by", (double)NAN); /* null */
   write_fields(posterior, json);
+  write_spread(posterior, json);
   rpinn_json_text(json, "at_end", end_names[rpinn_prior_choice_end(choice)]);
   write_trials(choice, json);
   rpinn_json_close(json, '}');
@@ -160,6 +174,13 @@ void rpinn_prior_lines(const RpinnJsonValue *prior, bool whole, RpinnText *table
   append_shapes(prior, table);
   rpinn_text_append(table, ", scale %.4g chosen by %s: %s\n", rpinn_summary_number(prior, "scale"), rule,
                     rpinn_prior_rule_meaning(by_evidence ? RPINN_SCALE_EVIDENCE : RPINN_SCALE_LOO));
+  if (flag_of(prior, "integrated"))
+    rpinn_text_append(
+        table,
+        "  every member has a scale of its own, drawn from the curve: median %.4g, 95 %% from %.4g to "
+        "%.4g\n",
+        rpinn_summary_number(prior, "scale_median"), rpinn_summary_number(prior, "scale_q025"),
+        rpinn_summary_number(prior, "scale_q975"));
   if (!trials || trials->kind != RPINN_JSON_ARRAY || !trials->first) return;
   rpinn_text_append(table, "    %-10s %13s %13s %13s %13s   %s\n", "scale", "leave-one-out", "log evidence",
                     "loss", "misfit", "starts at the minimum");

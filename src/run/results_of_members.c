@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "results_pass.h"
+#include "run_targets.h"
 
 typedef struct Members {
   uint64_t looked_at; /* that did not fail, as they are read */
@@ -52,9 +53,12 @@ enum { NUM_MEMBER_COLUMNS = sizeof member_statistics / sizeof member_statistics[
 
 static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *member, const double *values) {
   if (!pass->with_file) return RPINN_OK;
-  double statistics[NUM_MEMBER_COLUMNS];
+  uint64_t stream =
+      rpinn_run_stream_member(member->index, (uint32_t)member->statistics[RPINN_MEMBER_ATTEMPTS]);
+  double statistics[NUM_MEMBER_COLUMNS + 1];
   for (size_t k = 0; k < NUM_MEMBER_COLUMNS; k++)
     statistics[k] = member->statistics[member_statistics[k].statistic];
+  statistics[NUM_MEMBER_COLUMNS] = rpinn_posterior_member_scale(pass->run->posteriors[0], stream);
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
                              .parameters = member->parameters,

@@ -275,6 +275,8 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const R
   session->progress =
       (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
   RpinnStatus status = make_members(session);
+  for (size_t i = 0; i < run->num_posteriors; i++) /* the prior that all share again */
+    rpinn_posterior_take_scale(run->posteriors[i], run->posteriors[i]->sigmas.prior);
   for (size_t i = 0; i < session->num_resumes; i++) free(session->resumes[i].state);
   free(session->resumes);
   free(session->done);

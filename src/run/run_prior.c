@@ -10,13 +10,34 @@
 static const char scale_key[] = "prior_scale", curve_key[] = "prior_choice";
 
 static RpinnStatus settle(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule, double scale) {
+  RpinnScaleCurve curve = rpinn_prior_choice_curve(&run->prior);
   for (size_t i = 0; i < run->num_posteriors; i++)
-    RPINN_TRY(rpinn_posterior_choose_prior_scale(context, run->posteriors[i], rule, scale));
+    RPINN_TRY(rpinn_posterior_choose_prior_scale(context, run->posteriors[i], rule, scale, &curve));
   return RPINN_OK;
 }
 
+/* The curve of an earlier session; stays empty where no scale was chosen in this folder, or none can be read. */
+static RpinnStatus load_curve(RpinnContext *context, RpinnRun *run, RpinnMemberStore *store) {
+  char *text = NULL;
+  const RpinnJsonValue *value;
+  RPINN_TRY(rpinn_member_store_get_text(context, store, curve_key, &text));
+  if (!text) return RPINN_OK;
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnStatus status = arena ? RPINN_OK : rpinn_fail_memory(context);
+  if (status == RPINN_OK)
+    status = rpinn_json_parse(context, arena, run->folder.path, text, strlen(text), &value);
+  if (status == RPINN_OK && !rpinn_prior_choice_read(value, &run->prior)) run->prior.num_trials = 0;
+  rpinn_arena_destroy(arena);
+  free(text);
+  return status;
+}
+
+RpinnStatus rpinn_run_load_prior(RpinnContext *context, RpinnRun *run) {
+  return load_curve(context, run, run->store);
+}
+
 /* What an earlier session chose; 0: nothing. */
-static RpinnStatus look_up(RpinnContext *context, const RpinnRun *run, double *scale) {
+static RpinnStatus look_up(RpinnContext *context, RpinnRun *run, double *scale) {
   char path[RPINN_PATH_SIZE], *text = NULL;
   RpinnMemberStore *store;
   *scale = 0;
@@ -24,6 +45,7 @@ static RpinnStatus look_up(RpinnContext *context, const RpinnRun *run, double *s
   if (run->folder.is_new || access(path, F_OK) != 0) return RPINN_OK;
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
   RpinnStatus status = rpinn_member_store_get_text(context, store, scale_key, &text);
+  if (status == RPINN_OK && text) status = load_curve(context, run, store);
   rpinn_member_store_close(store);
   RPINN_TRY(status);
   if (text && !rpinn_number_parse(text, scale)) *scale = 0;
@@ -48,22 +70,6 @@ RpinnStatus rpinn_run_settle_prior(RpinnContext *context, RpinnRun *run) {
   return scale > 0 ? settle(context, run, rule, scale) : choose(context, run, rule);
 }
 
-/* The curve of an earlier session; stays empty where no scale was chosen in this folder, or none can be read. */
-RpinnStatus rpinn_run_load_prior(RpinnContext *context, RpinnRun *run) {
-  char *text = NULL;
-  const RpinnJsonValue *value;
-  RPINN_TRY(rpinn_member_store_get_text(context, run->store, curve_key, &text));
-  if (!text) return RPINN_OK;
-  RpinnArena *arena = rpinn_arena_create();
-  RpinnStatus status = arena ? RPINN_OK : rpinn_fail_memory(context);
-  if (status == RPINN_OK)
-    status = rpinn_json_parse(context, arena, run->folder.path, text, strlen(text), &value);
-  if (status == RPINN_OK && !rpinn_prior_choice_read(value, &run->prior)) run->prior.num_trials = 0;
-  rpinn_arena_destroy(arena);
-  free(text);
-  return status;
-}
-
 /* The scale comes last: a session that finds it finds all. */
 static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
   RpinnText text = {0};
@@ -83,7 +89,7 @@ static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
 }
 
 RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnRun *run) {
-  if (!run->prior.num_trials) return rpinn_run_load_prior(context, run);
+  if (!run->prior.num_trials || !run->prior.is_fresh) return rpinn_run_load_prior(context, run);
   rpinn_run_folder_log(&run->folder, "the scale of the prior, chosen by %s, is %.4g",
                        rpinn_scale_rule_names[run->prior.rule], run->posteriors[0]->sigmas.prior);
   RPINN_TRY(save_choice(context, run));

@@ -83,16 +83,21 @@ RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) 
   char path[RPINN_PATH_SIZE];
   const char *names[RPINN_MAX_FILE_STATISTICS];
   bool is_boolean[RPINN_MAX_FILE_STATISTICS];
+  size_t count = kind->num_file_statistics;
   if (!pass->with_file) return RPINN_OK;
-  for (size_t k = 0; k < kind->num_file_statistics; k++) {
+  for (size_t k = 0; k < count; k++) {
     names[k] = kind->file_statistics[k].name;
     is_boolean[k] = kind->file_statistics[k].is_boolean;
+  }
+  if (run->posteriors[0]->sigmas.integrates) { /* members alone have scales of their own, behind the rest */
+    names[count] = "prior_scale";
+    is_boolean[count++] = false;
   }
   RpinnPosteriorFileOptions options = {.method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
                                        .num_chains = run->plan.num_chains,
                                        .num_draws = num_draws,
                                        .num_warmup = run->num_warmup_kept,
-                                       .num_statistics = kind->num_file_statistics,
+                                       .num_statistics = count,
                                        .statistic_names = names,
                                        .statistic_is_boolean = is_boolean,
                                        .keep_every = run->results.keep_every};

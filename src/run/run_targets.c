@@ -5,14 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Every attempt of a member has streams of its own. */
-static uint64_t stream_member(uint64_t member, uint32_t attempt) {
-  return member | (uint64_t)attempt << 48;
-}
-
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
   const RpinnRunTarget *target = data;
-  rpinn_posterior_draw_offsets(target->posterior, stream_member(member, attempt), offsets);
+  uint64_t stream = rpinn_run_stream_member(member, attempt);
+  rpinn_posterior_draw_offsets(target->posterior, stream, offsets);
+  rpinn_posterior_take_scale(target->posterior, rpinn_posterior_member_scale(target->posterior, stream));
 }
 
 /* A draw from the prior: the member's own prior mean where the method has offsets. Parameters without a prior begin as
@@ -34,11 +31,11 @@ static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, con
   else if (target->start == RPINN_START_ZERO || (zero_then_normal && member == 0))
     rpinn_posterior_start_zero(target->posterior, theta);
   else if (target->start == RPINN_START_NORMAL || zero_then_normal)
-    rpinn_posterior_start_normal(target->posterior, stream_member(member, attempt), theta);
+    rpinn_posterior_start_normal(target->posterior, rpinn_run_stream_member(member, attempt), theta);
   else if (target->start == RPINN_START_PRIOR || target->start == RPINN_START_MEMBER)
-    start_from_prior(target, stream_member(member, attempt), offsets, theta);
+    start_from_prior(target, rpinn_run_stream_member(member, attempt), offsets, theta);
   else
-    rpinn_posterior_start_glorot(target->posterior, stream_member(member, attempt), theta);
+    rpinn_posterior_start_glorot(target->posterior, rpinn_run_stream_member(member, attempt), theta);
   return RPINN_OK;
 }
 
@@ -144,6 +141,11 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
 /* A scale that is still to be chosen will be finite. */
 static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
   const RpinnPosterior *posterior = run->posteriors[0];
+  if (posterior->sigmas.integrates && !run->method->has_offsets)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "prior_integrate draws a scale for every member of method rpinn, and method %s has one "
+                      "prior for all draws; expected --prior-integrate no",
+                      run->problem->settings.values[RPINN_SETTING_METHOD].text);
   bool is_given = posterior->sigmas.rule == RPINN_SCALE_GIVEN;
   if (!run->method->needs_prior) return RPINN_OK;
   for (size_t j = is_given ? 0 : posterior->model.unknown_start; j < posterior->model.num_parameters; j++)

@@ -26,7 +26,11 @@ RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const
 /* Let members begin at starts [count][N], taken in turn, which are borrowed. */
 void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
                            const double *starts);
-/* Offsets of a member, for targets whose method has them. */
+/* Every attempt of a member has streams of its own. */
+static inline uint64_t rpinn_run_stream_member(uint64_t member, uint32_t attempt) {
+  return member | (uint64_t)attempt << 48;
+}
+/* Offsets of a member, for targets whose method has them, and the prior of its scale. */
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
 /* How the settings ask for members to be minimised. */
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem);

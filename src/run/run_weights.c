@@ -106,6 +106,8 @@ static RpinnStatus weigh(Weighing *weighing, RpinnRunWeights *weights, bool corr
 static const char *reason_against(const RpinnRun *run, uint64_t finished, uint64_t converged) {
   const RpinnEnergyModel *model = &run->posteriors[0]->model;
   if (!run->method->has_weights) return "only members of method rpinn have weights";
+  if (run->posteriors[0]->sigmas.integrates)
+    return "weights are those of one prior, and every member has a scale of its own";
   if (converged < finished) return "weights belong to converged members, and some did not converge";
   if (!rpinn_importance_available(model->num_parameters, model->prior_root))
     return "weights need a prior on every parameter";
