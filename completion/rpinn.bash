@@ -174,6 +174,10 @@ _rpinn() {
       _rpinn_values "iid fan_in auto" ""
       return
       ;;
+    'run --prior-per-field')
+      _rpinn_values "no yes auto" ""
+      return
+      ;;
     'run --prior-integrate')
       _rpinn_values "no yes auto" ""
       return
@@ -340,6 +344,10 @@ _rpinn() {
       ;;
     'check --prior-shape')
       _rpinn_values "iid fan_in auto" ""
+      return
+      ;;
+    'check --prior-per-field')
+      _rpinn_values "no yes auto" ""
       return
       ;;
     'check --prior-integrate')
@@ -538,6 +546,10 @@ _rpinn() {
       _rpinn_values "iid fan_in auto" ""
       return
       ;;
+    'calibrate --prior-per-field')
+      _rpinn_values "no yes auto" ""
+      return
+      ;;
     'calibrate --prior-integrate')
       _rpinn_values "no yes auto" ""
       return
@@ -690,14 +702,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -746,7 +758,7 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --redraw --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --help" ""
+        _rpinn_values "--preset --data --truth --redraw --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

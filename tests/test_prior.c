@@ -223,9 +223,68 @@ static void test_choice(void **state) {
   for (size_t t = 0; t < one.chosen; t++) assert_true(one.trials[t].leave_one_out < highest - 1);
   check_close(evidence.trials[evidence.chosen].log_evidence, most_evidence, 0);
   assert_true(one.trials[one.chosen].misfit < 2);
-  free(one.theta);
-  free(three.theta);
-  free(evidence.theta);
+  rpinn_prior_choice_free(&one);
+  rpinn_prior_choice_free(&three);
+  rpinn_prior_choice_free(&evidence);
+  bench_close(&bench);
+}
+
+/* Two fields of unlike sizes: v is a tenth of what its network makes of a scale that suits u. */
+#define TWO_FIELDS(prior)                                                                                    \
+  "name: t\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [6]}, v: {network: [6]}, w: {network: [2], "     \
+  "prior: "                                                                                                  \
+  "{scale: 0.7}}}\ntruth: {u: 3*sin(6*x), v: 0.05*x}\nterms:\n"                                              \
+  "  u: {expect: u, at: {grid: 14}, data: truth, noise: 0.05}\n"                                             \
+  "  v: {expect: v + 0*w, at: {grid: 10}, data: truth, noise: 0.01}\nprior: {" prior "}\n"                   \
+  "settings: {likelihood: noise, scale_fields: no, prior_shape: iid}\n"
+
+static void test_factors(void **state) {
+  (void)state;
+  ProblemBench bench = build(TWO_FIELDS("scale: loo, per_field: true"));
+  const RpinnFieldPrior *fields = bench.posterior->sigmas.fields;
+  RpinnPriorChoice choice, again;
+  double factors[3];
+  assert_true(fields[0].is_separate && fields[1].is_separate && !fields[2].is_separate);
+  choose(&bench, RPINN_SCALE_LOO, 2, &choice);
+  choose(&bench, RPINN_SCALE_LOO, 1, &again);
+  double scale = choice.trials[choice.chosen].scale;
+  assert_int_equal(choice.num_lines, 2);
+  for (size_t k = 0; k < 2; k++) {
+    const RpinnFieldLine *line = &choice.lines[k];
+    double highest = -(double)INFINITY;
+    assert_memory_equal(line, &again.lines[k], sizeof *line); /* threads leave no mark */
+    assert_int_equal(line->field, k);
+    for (size_t t = 0; t < line->num_trials; t++) {
+      check_relative(line->trials[t].scale, scale * line->factors[t], 1e-14);
+      highest = fmax(highest, line->trials[t].leave_one_out);
+    }
+    assert_true(line->trials[line->chosen].leave_one_out >= highest - 1);
+    for (size_t t = 0; t < line->chosen; t++) assert_true(line->trials[t].leave_one_out < highest - 1);
+  }
+  /* The common scale is the same trial; v wants less. */
+  check_close(choice.lines[0].trials[2].leave_one_out, choice.trials[choice.chosen].leave_one_out, 0.05);
+  rpinn_prior_choice_factors(&choice, bench.posterior, factors);
+  assert_true(factors[1] < 1 && factors[2] == 1);
+  bench_require(&bench,
+                rpinn_posterior_choose_prior_scale(bench.context, bench.posterior, RPINN_SCALE_LOO, scale,
+                                                   NULL, factors),
+                "settle");
+  const double *root = bench.posterior->model.prior_root;
+  check_relative(root[0], 1 / (scale * factors[0]), 1e-14);
+  check_relative(root[19], 1 / (scale * factors[1]), 1e-14); /* of v, behind the 19 parameters of u */
+  check_relative(root[38], 1 / 0.7, 1e-14);
+  check_relative(bench.posterior->problem->fields[1].prior.factor, factors[1], 0);
+  rpinn_prior_choice_free(&choice);
+  rpinn_prior_choice_free(&again);
+  bench_close(&bench);
+  /* A field with a rule of its own is one of them; one that is alone has the scale itself. */
+  bench =
+      build("name: t\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [3], prior: {factor: 2}}, v: {network: "
+            "[3], prior: {scale: loo}}}\nterms:\n  u: {expect: u + v, at: {grid: 3}, data: x, perturb: "
+            "true, noise: 0.1}\nprior: {scale: loo}\nsettings: {likelihood: noise, scale_fields: no}\n");
+  fields = bench.posterior->sigmas.fields;
+  assert_true(!fields[0].is_separate && fields[1].is_separate);
+  check_close(bench.posterior->model.prior_root[0], 0.5, 0);
   bench_close(&bench);
 }
 
@@ -251,7 +310,7 @@ static void test_choice_without_data(void **state) {
   }
   assert_true(highest > lowest + 5);
   assert_true(choice.trials[choice.chosen].leave_one_out >= highest - 1);
-  free(choice.theta);
+  rpinn_prior_choice_free(&choice);
   bench_close(&bench);
 }
 
@@ -276,6 +335,7 @@ int main(void) {
                                      cmocka_unit_test(test_data_rows),
                                      cmocka_unit_test(test_tolerances_are_given),
                                      cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_factors),
                                      cmocka_unit_test(test_choice_without_data),
                                      cmocka_unit_test(test_collapse_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,7 @@ static const struct {
     {"points_seed", NULL, NULL, NULL, false, NULL, NULL, NULL}, /* test_made_truth.c */
     {"truth_seed", NULL, NULL, NULL, false, NULL, NULL, NULL},  /* test_made_truth.c */
     {"prior_shape", MEMBERS "likelihood=noise", "iid", "fan_in", true, NULL, NULL, NULL},
+    {"prior_per_field", NULL, NULL, NULL, false, NULL, NULL, NULL}, /* test_prior.c, cli/prior.sh */
     {"prior_integrate", "method=rpinn samples=3 optimizer=lm iterations=40 start=prior prior_scale=loo", "no",
      "yes", true, NULL, NULL, NULL},
     {"scale_fields", MEMBERS, "no", "yes", true, NULL, NULL, NULL},

@@ -55,6 +55,12 @@ typedef enum RpinnScaleRule {
   RPINN_SCALE_RULE_LIST(RPINN_CHOICE_ENUMERATOR) RPINN_SCALE_GIVEN
 } RpinnScaleRule;
 
+/* Do the fields differ in scale? */
+#define RPINN_SCALE_DIVISION_LIST(X)                                                                         \
+  X(RPINN_SCALE_COMMON, "no")                                                                                \
+  X(RPINN_SCALE_PER_FIELD, "yes")
+typedef enum RpinnScaleDivision { RPINN_SCALE_DIVISION_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnScaleDivision;
+
 /* Does every member draw a scale of its own from what the data say of scales? */
 #define RPINN_SCALE_SPREAD_LIST(X)                                                                           \
   X(RPINN_SCALE_SHARED, "no")                                                                                \

@@ -72,6 +72,9 @@ extern "C" {
   X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRIOR_SHAPE_LIST),          \
     "fan_in: weights have the prior's deviation divided by the root of their number per unit; auto: as "     \
     "prior: says, or by the likelihood")                                                                     \
+  X(PRIOR_PER_FIELD, "prior_per_field", CHOICE, FIXED, "auto", 0, 0,                                         \
+    RPINN_CHOICES(RPINN_SCALE_DIVISION_LIST),                                                                \
+    "yes: where the data choose the scale, they choose one for every field; auto: as prior: says, or no")    \
   X(PRIOR_INTEGRATE, "prior_integrate", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_SCALE_SPREAD_LIST), \
     "yes: every rPINN member draws a prior scale of its own from what the data say of scales; auto: as "     \
     "prior: says, or no")                                                                                    \

@@ -122,11 +122,16 @@ static void set_field_roots(const RpinnNetwork *network, const RpinnFieldPrior *
   }
 }
 
+void rpinn_posterior_field_roots(const RpinnPosterior *posterior, size_t field, double scale, double *root) {
+  set_field_roots(&posterior->networks[field], &posterior->sigmas.fields[field], scale,
+                  root + posterior->networks[field].parameter_start);
+}
+
 void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale, double *root) {
   for (size_t f = 0; f < posterior->problem->num_fields; f++) {
     const RpinnFieldPrior *prior = &posterior->sigmas.fields[f];
-    set_field_roots(&posterior->networks[f], prior, prior->has_own_scale ? prior->scale : scale,
-                    root + posterior->networks[f].parameter_start);
+    rpinn_posterior_field_roots(posterior, f, prior->has_own_scale ? prior->scale : scale * prior->factor,
+                                root);
   }
 }
 
@@ -140,9 +145,25 @@ void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data) {
   }
 }
 
+/* Into run.yaml as well: the fields of the fork are its own from then on. */
+static RpinnStatus take_factors(RpinnContext *context, RpinnPosterior *posterior, const double *factors) {
+  RpinnProblem *problem = posterior->problem;
+  if (posterior->is_shared) return RPINN_OK; /* it shares these, too */
+  RpinnField *fields = RPINN_ARENA_NEW(posterior->arena, RpinnField, problem->num_fields);
+  if (!fields) return rpinn_fail_memory(context);
+  memcpy(fields, problem->fields, problem->num_fields * sizeof *fields);
+  for (size_t f = 0; f < problem->num_fields; f++) {
+    if (!posterior->sigmas.fields[f].is_separate) continue;
+    posterior->sigmas.fields[f].factor = fields[f].prior.factor = factors[f];
+    fields[f].prior.has_factor = true;
+  }
+  problem->fields = fields;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
                                                RpinnScaleRule chosen_by, double scale,
-                                               const RpinnScaleCurve *curve) {
+                                               const RpinnScaleCurve *curve, const double *factors) {
   char text[RPINN_NUMBER_TEXT];
   rpinn_number_format(scale, text);
   RPINN_TRY(rpinn_settings_set(context, &posterior->problem->settings, RPINN_SETTING_PRIOR_SCALE, text,
@@ -150,6 +171,7 @@ RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPoste
   posterior->problem->was_chosen = true;
   posterior->problem->chosen_by = chosen_by;
   if (posterior->sigmas.integrates) posterior->problem->curve = *curve;
+  if (factors) RPINN_TRY(take_factors(context, posterior, factors));
   posterior->sigmas.prior = scale;
   posterior->sigmas.rule = RPINN_SCALE_GIVEN;
   rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);

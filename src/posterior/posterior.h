@@ -34,16 +34,20 @@ RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term
                                           double *values);
 /* s of a row of a fitted term: s_t, or that of its own. */
 double rpinn_posterior_row_sigma(const RpinnPosterior *posterior, size_t term, size_t row);
-/* 1/s of the network parameters [model.unknown_start] for a scale s_p of the fields that have none of their own. */
+/* 1/s of the parameters of one field's network, within root [model.unknown_start], for its scale. */
+void rpinn_posterior_field_roots(const RpinnPosterior *posterior, size_t field, double scale, double *root);
+/* 1/s of the network parameters [model.unknown_start] for a scale s_p, of which fields without a scale of their own have their
+ * factor. */
 void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale, double *root);
 /* Which rows of the model [model.num_rows] were measured: of terms whose data are the truth's, a file's, or perturbed. The
  * others are tolerances: exact values, and gaussian priors. */
 void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data);
 /* The scale that was chosen for the priors of all fields that have none of their own: s_p from then on, a given number in
- * run.yaml and in the identity of a run. curve: what scales are drawn from, where they are integrated over. For the posterior and those that share it, while no thread works. */
+ * run.yaml and in the identity of a run. factors [num_fields]: those of the fields; NULL: as they are.
+ * curve: what scales are drawn from, where they are integrated over. For the posterior and those that share it, while no thread works. */
 RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPosterior *posterior,
                                                RpinnScaleRule chosen_by, double scale,
-                                               const RpinnScaleCurve *curve);
+                                               const RpinnScaleCurve *curve, const double *factors);
 /* The scale of a member's prior: s_p, or a draw from the curve where scales are integrated over. */
 double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t member);
 /* Where scales are integrated over, let the energy have the prior of this scale from now on. Such a posterior has roots of its own,

@@ -89,20 +89,54 @@ static RpinnStatus resolve_spread(RpinnContext *context, const RpinnProblem *pro
                        by_setting ? "prior_integrate yes" : "integrate: true");
 }
 
+/* A field whose scale is to be chosen by a rule of its own: the problem's is chosen first, and the setting, which wins over the
+ * file, may give it. */
+static RpinnStatus check_rule(RpinnContext *context, const RpinnProblem *problem, size_t f,
+                              const RpinnSigmas *sigmas) {
+  const RpinnPriorSpec *own = &problem->fields[f].prior;
+  if (!own->has_scale || own->rule == RPINN_SCALE_GIVEN || own->rule == sigmas->rule) return RPINN_OK;
+  if (!problem->settings.values[RPINN_SETTING_PRIOR_SCALE].is_auto) return RPINN_OK;
+  return rpinn_fail_at(
+      context, own->place,
+      "field '%s' has its scale by %s, and the problem %s; expected prior: {scale: %s} there too",
+      problem->fields[f].name, rpinn_scale_rule_names[own->rule],
+      sigmas->rule == RPINN_SCALE_GIVEN ? "has a number" : "by another rule",
+      rpinn_scale_rule_names[own->rule]);
+}
+
+/* Which fields have factors that the data choose: those with a rule of their own, or all; but one that is alone has its scale. */
+static void separate_fields(const RpinnProblem *problem, bool reads_prior, RpinnSigmas *sigmas) {
+  const RpinnSettingsValues *settings = &problem->settings;
+  bool all = settings->values[RPINN_SETTING_PRIOR_PER_FIELD].is_auto
+                 ? problem->scales_per_field
+                 : rpinn_settings_choice(settings, RPINN_SETTING_PRIOR_PER_FIELD) == RPINN_SCALE_PER_FIELD;
+  bool none = !settings->values[RPINN_SETTING_PRIOR_PER_FIELD].is_auto && !all;
+  size_t num_free = 0;
+  for (size_t f = 0; f < problem->num_fields; f++) num_free += !sigmas->fields[f].has_own_scale;
+  for (size_t f = 0; f < problem->num_fields; f++)
+    sigmas->fields[f].is_separate = sigmas->rule != RPINN_SCALE_GIVEN && num_free > 1 && !none &&
+                                    !sigmas->fields[f].has_own_scale &&
+                                    (all || (reads_prior && problem->fields[f].prior.has_scale));
+}
+
 static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                  bool reads_prior, RpinnSigmas *sigmas) {
   resolve_scale(problem, reads_prior, sigmas);
   RPINN_TRY(resolve_spread(context, problem, sigmas));
   sigmas->fields = RPINN_ARENA_NEW(arena, RpinnFieldPrior, problem->num_fields);
   if (!sigmas->fields) return rpinn_fail_memory(context);
+  for (size_t f = 0; f < problem->num_fields; f++) sigmas->fields[f].factor = 1;
   for (size_t f = 0; f < problem->num_fields && reads_prior; f++) {
     const RpinnPriorSpec *own = &problem->fields[f].prior;
     RpinnFieldPrior *field = &sigmas->fields[f];
     field->shape = own->has_shape ? own->shape : problem->prior.shape;
+    if (own->has_factor) field->factor = own->factor;
+    RPINN_TRY(check_rule(context, problem, f, sigmas));
     if (!own->has_scale || own->rule != RPINN_SCALE_GIVEN) continue;
     field->has_own_scale = true;
     field->scale = own->scale;
   }
+  separate_fields(problem, reads_prior, sigmas);
   if (!problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].is_auto)
     for (size_t f = 0; f < problem->num_fields; f++)
       sigmas->fields[f].shape =

@@ -21,8 +21,9 @@
 
 typedef struct RpinnFieldPrior {
   RpinnPriorShape shape;
-  bool has_own_scale; /* else s_p */
-  double scale;
+  bool has_own_scale; /* else factor s_p */
+  double scale, factor;
+  bool is_separate; /* the data are to choose the factor too */
 } RpinnFieldPrior;
 
 typedef struct RpinnSigmas {

@@ -47,6 +47,9 @@ typedef struct RpinnPriorSpec {
   RpinnPriorShape shape;
   RpinnScaleRule rule; /* where it has a scale */
   double scale;        /* GIVEN; infinity: no prior */
+  bool has_factor;     /* of a field: … */
+  double factor;       /* … its scale is this times that of the problem */
+  RpinnPlace place;    /* of the scale, or of the factor where there is none */
 } RpinnPriorSpec;
 
 /* What the data say of scales: points of rising scale; posterior/scale_curve.h has what they mean. */
@@ -229,6 +232,7 @@ struct RpinnProblem {
   RpinnPriorSpec prior;     /* of all fields, for the likelihood `noise` */
   bool was_chosen;          /* the setting prior_scale is what the data chose before … */
   RpinnScaleRule chosen_by; /* … by this rule */
+  bool scales_per_field;    /* every field has a factor that the data choose */
   bool integrates_scale;    /* every member has a scale of its own, drawn from … */
   RpinnScaleCurve curve;    /* … this, once the data have spoken; no points before */
 

@@ -110,7 +110,7 @@ static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const R
                               RpinnField *field) {
   static const char *const keys[] = {"network",    "inputs",         "scale_inputs", "scale_output",
                                      "activation", "initialization", "trainable",    "prior"};
-  static const char *const prior_keys[] = {"shape", "scale"};
+  static const char *const prior_keys[] = {"shape", "scale", "factor"};
   static const char *const initializations[] = {"glorot_normal", "glorot_uniform"};
   static const char *const trainables[] = {"all", "output"};
   char buffer[RPINN_WHAT_SIZE];
@@ -135,7 +135,7 @@ static RpinnStatus read_field(RpinnReader *reader, const RpinnYaml *key, const R
   }
   if ((value = rpinn_yaml_get(node, "prior"))) {
     rpinn_reader_what(buffer, "the prior of field '%s'", key->text);
-    RPINN_TRY(rpinn_reader_keys(reader, value, buffer, prior_keys, 2));
+    RPINN_TRY(rpinn_reader_keys(reader, value, buffer, prior_keys, 3));
     RPINN_TRY(rpinn_section_prior_spec(reader, value, buffer, &field->prior));
   }
   RPINN_TRY(read_inputs(reader, rpinn_yaml_get(node, "inputs"), field));

@@ -29,9 +29,22 @@ static RpinnStatus read_scale(RpinnReader *reader, const RpinnYaml *node, const 
                        "%s is %.10g; expected a positive number, inf, evidence or loo", what, prior->scale);
 }
 
+static RpinnStatus read_factor(RpinnReader *reader, const RpinnYaml *node, const char *what,
+                               RpinnPriorSpec *prior) {
+  char buffer[RPINN_WHAT_SIZE];
+  RPINN_TRY(
+      rpinn_reader_number(reader, node, rpinn_reader_what(buffer, "the factor of %s", what), &prior->factor));
+  prior->has_factor = true;
+  prior->place = node->place;
+  if (prior->factor > 0) return RPINN_OK;
+  return rpinn_fail_at(reader->context, node->place, "the factor of %s is %.10g; expected a positive number",
+                       what, prior->factor);
+}
+
 RpinnStatus rpinn_section_prior_spec(RpinnReader *reader, const RpinnYaml *node, const char *what,
                                      RpinnPriorSpec *prior) {
-  const RpinnYaml *shape = rpinn_yaml_get(node, "shape"), *scale = rpinn_yaml_get(node, "scale");
+  const RpinnYaml *shape = rpinn_yaml_get(node, "shape"), *scale = rpinn_yaml_get(node, "scale"),
+                  *factor = rpinn_yaml_get(node, "factor");
   char buffer[RPINN_WHAT_SIZE];
   if (shape) {
     size_t position;
@@ -39,8 +52,13 @@ RpinnStatus rpinn_section_prior_spec(RpinnReader *reader, const RpinnYaml *node,
     prior->shape = (RpinnPriorShape)position;
     prior->has_shape = true;
   }
+  if (factor) RPINN_TRY(read_factor(reader, factor, what, prior));
   if (!scale) return RPINN_OK;
-  return read_scale(reader, scale, rpinn_reader_what(buffer, "the scale of %s", what), prior);
+  prior->place = scale->place;
+  RPINN_TRY(read_scale(reader, scale, rpinn_reader_what(buffer, "the scale of %s", what), prior));
+  if (!factor || prior->rule != RPINN_SCALE_GIVEN) return RPINN_OK;
+  return rpinn_fail_at(reader->context, factor->place,
+                       "%s has a factor and a scale that is a number; expected one of them", what);
 }
 
 /* ---- the section ---- */
@@ -105,7 +123,7 @@ static RpinnStatus read_curve(RpinnReader *reader, const RpinnYaml *node, RpinnS
 
 RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
   static const char *const keys[] = {"reference_term", "epsilon",   "shape", "scale",
-                                     "chosen_by",      "integrate", "curve"};
+                                     "chosen_by",      "integrate", "curve", "per_field"};
   RpinnProblem *problem = reader->problem;
   const RpinnYaml *value;
   if (!node) return RPINN_OK;
@@ -119,6 +137,8 @@ RpinnStatus rpinn_section_prior(RpinnReader *reader, const RpinnYaml *node) {
                            problem->prior_epsilon);
   }
   RPINN_TRY(rpinn_section_prior_spec(reader, node, "the prior", &problem->prior));
+  if ((value = rpinn_yaml_get(node, "per_field")))
+    RPINN_TRY(rpinn_reader_boolean(reader, value, "per_field", &problem->scales_per_field));
   if ((value = rpinn_yaml_get(node, "integrate")))
     RPINN_TRY(rpinn_reader_boolean(reader, value, "integrate", &problem->integrates_scale));
   if ((value = rpinn_yaml_get(node, "curve"))) RPINN_TRY(read_curve(reader, value, &problem->curve));

@@ -95,6 +95,11 @@ static void write_prior_spec(const RpinnPriorSpec *prior, RpinnText *out) {
     rpinn_text_append(out, "shape: %s", rpinn_prior_shape_names[prior->shape]);
     separator = ", ";
   }
+  if (prior->has_factor) {
+    rpinn_text_append(out, "%sfactor: ", separator);
+    write_number(out, prior->factor);
+    separator = ", ";
+  }
   if (!prior->has_scale) return;
   rpinn_text_append(out, "%sscale: ", separator);
   if (prior->rule == RPINN_SCALE_GIVEN)
@@ -124,7 +129,7 @@ static void write_field(const RpinnProblem *problem, const RpinnField *field, Rp
     else
       rpinn_text_append(out, "none");
   }
-  if (field->prior.has_shape || field->prior.has_scale) {
+  if (field->prior.has_shape || field->prior.has_scale || field->prior.has_factor) {
     rpinn_text_append(out, ", prior: {");
     write_prior_spec(&field->prior, out);
     rpinn_text_append(out, "}");
@@ -350,6 +355,7 @@ static void write_prior(const RpinnProblem *problem, RpinnText *out) {
   write_prior_spec(&problem->prior, out);
   if (problem->was_chosen)
     rpinn_text_append(out, ", chosen_by: %s", rpinn_scale_rule_names[problem->chosen_by]);
+  if (problem->scales_per_field) rpinn_text_append(out, ", per_field: true");
   if (problem->integrates_scale) rpinn_text_append(out, ", integrate: true");
   if (problem->curve.count) write_curve(&problem->curve, out);
   rpinn_text_append(out, "}\n");

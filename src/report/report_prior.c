@@ -65,12 +65,12 @@ static void draw_curves(const RpinnReport *report, const RpinnPriorChoice *choic
   rpinn_figure_close(report->page);
 }
 
-static void write_table(const RpinnPriorChoice *choice, RpinnText *page) {
+static void write_table(size_t count, const RpinnScaleTrial *trials, size_t chosen, RpinnText *page) {
   static const char *const columns[] = {
       "scale", "leave-one-out", "log evidence", "loss", "misfit", "starts at the minimum", "@"};
   rpinn_table_open(page, 7, columns);
-  for (size_t t = 0; t < choice->num_trials; t++) {
-    const RpinnScaleTrial *trial = &choice->trials[t];
+  for (size_t t = 0; t < count; t++) {
+    const RpinnScaleTrial *trial = &trials[t];
     rpinn_text_append(page, "<tr>");
     rpinn_table_number(page, trial->scale, 4);
     rpinn_table_number(page, trial->leave_one_out, 5);
@@ -78,13 +78,21 @@ static void write_table(const RpinnPriorChoice *choice, RpinnText *page) {
     rpinn_table_number(page, trial->energy, 5);
     rpinn_table_number(page, trial->misfit, 3);
     rpinn_text_append(page, "<td>%zu of %zu</td><td class=\"text\">%s%s</td></tr>\n",
-                      rpinn_scale_trial_at_minimum(trial), trial->num_starts,
-                      t == choice->chosen ? "chosen" : "",
+                      rpinn_scale_trial_at_minimum(trial), trial->num_starts, t == chosen ? "chosen" : "",
                       rpinn_scale_trial_converged(trial) ? ""
-                      : t == choice->chosen              ? ", not converged"
+                      : t == chosen                      ? ", not converged"
                                                          : "not converged");
   }
   rpinn_table_close(page);
+}
+
+static void write_line(const RpinnProblem *problem, const RpinnFieldLine *line, RpinnText *page) {
+  rpinn_text_append(page, "<p>Field <code>");
+  rpinn_markup_text(page, line->field < problem->num_fields ? problem->fields[line->field].name : "");
+  rpinn_text_append(page, "</code>, with the scales of the others fixed: ");
+  rpinn_markup_number(page, line->trials[line->chosen].scale, 4);
+  rpinn_text_append(page, ".</p>\n");
+  write_table(line->num_trials, line->trials, line->chosen, page);
 }
 
 static void write_end(const RpinnPriorChoice *choice, RpinnText *page) {
@@ -122,7 +130,8 @@ void rpinn_report_prior(const RpinnReport *report) {
   rpinn_text_append(page, "<div class=\"figures\">\n");
   draw_curves(report, choice);
   rpinn_text_append(page, "</div>\n");
-  write_table(choice, page);
+  write_table(choice->num_trials, choice->trials, choice->chosen, page);
+  for (size_t k = 0; k < choice->num_lines; k++) write_line(report->run->problem, &choice->lines[k], page);
   rpinn_text_append(page,
                     "<p class=\"note\">Leave-one-out: the log density of every measured value given all "
                     "others, summed; log evidence: that of all measured values given the tolerances; both "

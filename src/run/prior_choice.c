@@ -32,7 +32,10 @@ typedef struct Search {
   const RpinnPriorChoiceOptions *options;
   RpinnPriorChoice *choice;
   size_t N;
-  bool *is_data;                        /* [M] */
+  const double *factors; /* [num_fields] where the factor of one field is sought: those of the others … */
+  size_t line_field;     /* … and that field, whose scale the trials have */
+  double line_scale;     /* that the factors multiply */
+  bool *is_data;         /* [M] */
   double *best[RPINN_MAX_SCALE_TRIALS]; /* [N] each */
   size_t num_jobs;
   Job jobs[MAX_JOBS];
@@ -89,12 +92,26 @@ static void draw_start(Worker *own, size_t start, double *theta) {
     theta[j] = model->prior_mean[j] + (own->root[j] > 0 ? own->normal[j] / own->root[j] : 0);
 }
 
+/* The prior of a trial: its scale is that of all fields that have none of their own, or of the field whose factor is sought. */
+static void set_roots(const Search *search, double scale, double *root) {
+  const RpinnPosterior *posterior = search->posterior;
+  if (!search->factors) {
+    rpinn_posterior_network_roots(posterior, scale, root);
+    return;
+  }
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) {
+    const RpinnFieldPrior *prior = &posterior->sigmas.fields[f];
+    double other = prior->has_own_scale ? prior->scale : search->line_scale * search->factors[f];
+    rpinn_posterior_field_roots(posterior, f, f == search->line_field ? scale : other, root);
+  }
+}
+
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
   Worker *own = worker;
   Search *search = own->search;
   Job *job = &search->jobs[task];
   RpinnScaleTrial *trial = &search->choice->trials[job->trial];
-  rpinn_posterior_network_roots(search->posterior, trial->scale, own->root);
+  set_roots(search, trial->scale, own->root);
   if (search->is_judging)
     return rpinn_scale_judge(context, &own->target.squares, search->is_data, search->best[job->trial], trial);
   if (job->from)
@@ -178,6 +195,14 @@ RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice) {
     curve.log_density[curve.count++] = criterion;
   }
   return curve;
+}
+
+void rpinn_prior_choice_factors(const RpinnPriorChoice *choice, const RpinnPosterior *posterior,
+                                double *factors) {
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) factors[f] = posterior->sigmas.fields[f].factor;
+  for (size_t k = 0; k < choice->num_lines; k++)
+    if (choice->lines[k].field < posterior->problem->num_fields)
+      factors[choice->lines[k].field] = choice->lines[k].factors[choice->lines[k].chosen];
 }
 
 static void find_highest(RpinnPriorChoice *choice) {
@@ -291,7 +316,7 @@ static RpinnStatus refine(RpinnContext *context, Search *search) {
   return try_scale(context, search, choice->trials[t].scale * exp(vertex));
 }
 
-/* ---- the whole ---- */
+/* ---- what was found ---- */
 
 /* Mean square of the data rows with all networks at their prior means. */
 static RpinnStatus misfit_of_nothing(RpinnContext *context, const Search *search, double *misfit) {
@@ -334,17 +359,106 @@ static void find_data(const Search *search) {
   for (size_t i = 0; i < M && !count; i++) search->is_data[i] = true;
 }
 
-static RpinnStatus search_scales(RpinnContext *context, Search *search) {
+static RpinnStatus open_search(RpinnContext *context, Search *search) {
   const RpinnEnergyModel *model = &search->posterior->model;
   search->is_data = malloc((model->num_rows + 1) * sizeof *search->is_data);
   search->memory = malloc((MAX_JOBS * search->N + 1) * sizeof *search->memory);
   if (!search->is_data || !search->memory) return rpinn_fail_memory(context);
   find_data(search);
+  return RPINN_OK;
+}
+
+/* theta: what was found at the chosen trial, in the place of what was known before; NULL after a failure. */
+static void close_search(Search *search, double **theta) {
+  RpinnPriorChoice *choice = search->choice;
+  if (theta) {
+    free(*theta);
+    *theta = search->best[choice->chosen];
+    search->best[choice->chosen] = NULL;
+  }
+  for (size_t t = 0; t < choice->num_trials; t++) free(search->best[t]);
+  free(search->is_data);
+  free(search->memory);
+}
+
+static RpinnStatus search_scales(RpinnContext *context, Search *search) {
+  RPINN_TRY(open_search(context, search));
   RPINN_TRY(try_grid(context, search));
   RPINN_TRY(widen(context, search));
   RPINN_TRY(refine(context, search));
   prefer_smaller(search->choice);
   return refuse_collapse(context, search);
+}
+
+/* ---- factors of fields ---- */
+
+static const double line_factors[RPINN_MAX_LINE_TRIALS] = {0.4, 0.625, 1, 1.6, 2.5};
+
+/* The scale of one field with those of all others fixed, by the same rule: fresh starts, the point that is known, then
+ * neighbours. */
+static RpinnStatus try_line(RpinnContext *context, Search *search, const double *known) {
+  size_t trial;
+  RPINN_TRY(open_search(context, search));
+  for (size_t i = 0; i < RPINN_MAX_LINE_TRIALS; i++) {
+    double factor = search->factors[search->line_field] * line_factors[i];
+    RPINN_TRY(insert_trial(context, search, search->line_scale * factor, &trial));
+    for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, trial, k, NULL);
+    add_job(search, trial, 0, known);
+  }
+  RPINN_TRY(minimise(context, search));
+  for (size_t i = 0; i < RPINN_MAX_LINE_TRIALS; i++) add_neighbours(search, i);
+  RPINN_TRY(minimise(context, search));
+  RPINN_TRY(judge(context, search, 0, RPINN_MAX_LINE_TRIALS));
+  find_highest(search->choice);
+  prefer_smaller(search->choice);
+  return RPINN_OK;
+}
+
+/* factors [num_fields] receives that of the field. */
+static RpinnStatus choose_factor(RpinnContext *context, const Search *common, size_t field, double *factors) {
+  RpinnPriorChoice *choice = common->choice, along = {.rule = choice->rule};
+  Search search = {.posterior = common->posterior,
+                   .options = common->options,
+                   .choice = &along,
+                   .N = common->N,
+                   .factors = factors,
+                   .line_field = field,
+                   .line_scale = choice->trials[choice->chosen].scale};
+  RpinnStatus status = try_line(context, &search, choice->theta);
+  close_search(&search, status == RPINN_OK ? &choice->theta : NULL);
+  RPINN_TRY(status);
+  RpinnFieldLine *line = &choice->lines[choice->num_lines++];
+  *line = (RpinnFieldLine){.field = field, .num_trials = along.num_trials, .chosen = along.chosen};
+  for (size_t i = 0; i < along.num_trials; i++) {
+    line->trials[i] = along.trials[i];
+    line->factors[i] = factors[field] * line_factors[i];
+  }
+  factors[field] = line->factors[line->chosen];
+  return RPINN_OK;
+}
+
+static RpinnStatus choose_factors(RpinnContext *context, const Search *common) {
+  const RpinnPosterior *posterior = common->posterior;
+  size_t num_fields = posterior->problem->num_fields;
+  double *factors = malloc((num_fields + 1) * sizeof *factors);
+  common->choice->lines = calloc(num_fields + 1, sizeof *common->choice->lines);
+  RpinnStatus status = factors && common->choice->lines ? RPINN_OK : rpinn_fail_memory(context);
+  for (size_t f = 0; f < num_fields && status == RPINN_OK; f++)
+    factors[f] = posterior->sigmas.fields[f].factor;
+  for (size_t f = 0; f < num_fields && status == RPINN_OK; f++)
+    if (posterior->sigmas.fields[f].is_separate) status = choose_factor(context, common, f, factors);
+  free(factors);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+void rpinn_prior_choice_free(RpinnPriorChoice *choice) {
+  free(choice->lines);
+  free(choice->theta);
+  choice->lines = NULL;
+  choice->theta = NULL;
+  choice->num_lines = 0;
 }
 
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
@@ -353,12 +467,8 @@ RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *post
       .posterior = posterior, .options = options, .choice = choice, .N = posterior->model.num_parameters};
   *choice = (RpinnPriorChoice){.rule = options->rule, .is_fresh = true};
   RpinnStatus status = search_scales(context, &search);
-  if (status == RPINN_OK) {
-    choice->theta = search.best[choice->chosen];
-    search.best[choice->chosen] = NULL;
-  }
-  for (size_t t = 0; t < choice->num_trials; t++) free(search.best[t]);
-  free(search.is_data);
-  free(search.memory);
+  close_search(&search, status == RPINN_OK ? &choice->theta : NULL);
+  if (status == RPINN_OK) status = choose_factors(context, &search);
+  if (status != RPINN_OK) rpinn_prior_choice_free(choice);
   return status;
 }

@@ -7,14 +7,28 @@
 #include "posterior.h"
 #include "scale_trial.h"
 
+/* The factor of one field, chosen with all other scales fixed. */
+enum { RPINN_MAX_LINE_TRIALS = 5 };
+typedef struct RpinnFieldLine {
+  size_t field;
+  size_t num_trials, chosen;
+  double factors[RPINN_MAX_LINE_TRIALS];         /* rising */
+  RpinnScaleTrial trials[RPINN_MAX_LINE_TRIALS]; /* whose scale is that of the field */
+} RpinnFieldLine;
+
 typedef struct RpinnPriorChoice {
   RpinnScaleRule rule;
   size_t num_trials;
   RpinnScaleTrial trials[RPINN_MAX_SCALE_TRIALS]; /* by rising scale */
   size_t chosen;                                  /* among them */
-  bool is_fresh;                                  /* made by this session, and not read from the store */
-  double *theta; /* [N] the most probable parameters found there; the caller frees them */
+  size_t num_lines;
+  RpinnFieldLine *lines; /* [num_lines] of fields whose factor was chosen then, one after the other */
+  bool is_fresh;         /* made by this session, and not read from the store */
+  double *theta;         /* [N] the most probable parameters found at the end */
 } RpinnPriorChoice;
+
+/* lines and theta; may be called twice. */
+void rpinn_prior_choice_free(RpinnPriorChoice *choice);
 
 typedef struct RpinnPriorChoiceOptions {
   RpinnScaleRule rule;
@@ -28,6 +42,10 @@ double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial);
 /* The trials as a curve that scales can be drawn from: with a density in log s proportional to e^criterion. Those that have none are
  * left out. */
 RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice);
+
+/* factors [num_fields] of the posterior's fields, with those that were chosen. */
+void rpinn_prior_choice_factors(const RpinnPriorChoice *choice, const RpinnPosterior *posterior,
+                                double *factors);
 
 /* The choice depends on the posterior and its seed alone, not on the threads. RPINN_ERROR_INTERRUPTED where the caller wanted
  * an end. RPINN_ERROR_INPUT, with a message, where no scale explains the data: all trials found them to be noise about

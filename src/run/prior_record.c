@@ -1,6 +1,7 @@
 #include "prior_record.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "finished_run.h"
@@ -21,6 +22,11 @@ const char *rpinn_prior_rule_meaning(RpinnScaleRule rule) {
 
 /* ---- JSON ---- */
 
+static bool flag_of(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = rpinn_json_find(object, key);
+  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
+}
+
 static void write_trial(const RpinnScaleTrial *trial, bool is_chosen, RpinnJson *json) {
   rpinn_json_open(json, NULL, '{');
   rpinn_json_number(json, "scale", trial->scale);
@@ -39,15 +45,28 @@ static void write_trial(const RpinnScaleTrial *trial, bool is_chosen, RpinnJson 
   rpinn_json_close(json, '}');
 }
 
-static void write_trials(const RpinnPriorChoice *choice, RpinnJson *json) {
+static void write_trials(size_t count, const RpinnScaleTrial *trials, size_t chosen, RpinnJson *json) {
   rpinn_json_open(json, "trials", '[');
-  for (size_t t = 0; t < choice->num_trials; t++) write_trial(&choice->trials[t], t == choice->chosen, json);
+  for (size_t t = 0; t < count; t++) write_trial(&trials[t], t == chosen, json);
   rpinn_json_close(json, ']');
+}
+
+static void write_line(const RpinnFieldLine *line, RpinnJson *json) {
+  rpinn_json_open(json, NULL, '{');
+  rpinn_json_number(json, "field", (double)line->field);
+  rpinn_json_open(json, "factors", '[');
+  for (size_t t = 0; t < line->num_trials; t++) rpinn_json_number(json, NULL, line->factors[t]);
+  rpinn_json_close(json, ']');
+  write_trials(line->num_trials, line->trials, line->chosen, json);
+  rpinn_json_close(json, '}');
 }
 
 void rpinn_prior_choice_write(const RpinnPriorChoice *choice, RpinnJson *json) {
   rpinn_json_text(json, "rule", rpinn_scale_rule_names[choice->rule]);
-  write_trials(choice, json);
+  write_trials(choice->num_trials, choice->trials, choice->chosen, json);
+  rpinn_json_open(json, "lines", '[');
+  for (size_t k = 0; k < choice->num_lines; k++) write_line(&choice->lines[k], json);
+  rpinn_json_close(json, ']');
 }
 
 static bool read_trial(const RpinnJsonValue *value, RpinnScaleTrial *trial) {
@@ -66,28 +85,63 @@ static bool read_trial(const RpinnJsonValue *value, RpinnScaleTrial *trial) {
   return trial->scale > 0;
 }
 
-bool rpinn_prior_choice_read(const RpinnJsonValue *object, RpinnPriorChoice *choice) {
-  const RpinnJsonValue *rule = rpinn_json_find(object, "rule"), *trials = rpinn_json_find(object, "trials");
-  *choice = (RpinnPriorChoice){.rule = RPINN_SCALE_GIVEN};
-  if (!rule || rule->kind != RPINN_JSON_TEXT || !trials || trials->kind != RPINN_JSON_ARRAY) return false;
-  for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
-    if (!strcmp(rule->text, rpinn_scale_rule_names[k])) choice->rule = (RpinnScaleRule)k;
-  for (const RpinnJsonValue *item = trials->first; item; item = item->next) {
-    const RpinnJsonValue *is_chosen = rpinn_json_find(item, "chosen");
-    if (choice->num_trials == RPINN_MAX_SCALE_TRIALS) return false;
-    if (is_chosen && is_chosen->boolean) choice->chosen = choice->num_trials;
-    if (!read_trial(item, &choice->trials[choice->num_trials++])) return false;
+/* The trials of an object, room for `most` of them; 0: they cannot be read. */
+static size_t read_trials(const RpinnJsonValue *object, size_t most, RpinnScaleTrial *trials,
+                          size_t *chosen) {
+  const RpinnJsonValue *list = rpinn_json_find(object, "trials");
+  size_t count = 0;
+  if (!list || list->kind != RPINN_JSON_ARRAY || list->count > most) return 0;
+  for (const RpinnJsonValue *item = list->first; item; item = item->next) {
+    if (flag_of(item, "chosen")) *chosen = count;
+    if (!read_trial(item, &trials[count++])) return 0;
   }
-  return choice->rule != RPINN_SCALE_GIVEN && choice->num_trials > 0;
+  return count;
 }
 
-static void write_fields(const RpinnPosterior *posterior, RpinnJson *json) {
+static bool read_line(const RpinnJsonValue *object, RpinnFieldLine *line) {
+  const RpinnJsonValue *factors = rpinn_json_find(object, "factors");
+  size_t count = 0;
+  double field = rpinn_summary_number(object, "field");
+  if (!(field >= 0 && field < 1e6) || !factors || factors->kind != RPINN_JSON_ARRAY) return false;
+  line->field = (size_t)field;
+  line->num_trials = read_trials(object, RPINN_MAX_LINE_TRIALS, line->trials, &line->chosen);
+  if (factors->count != line->num_trials) return false;
+  for (const RpinnJsonValue *item = factors->first; item; item = item->next)
+    if (!rpinn_json_as_number(item, &line->factors[count++])) return false;
+  return count > 0;
+}
+
+static bool read_lines(const RpinnJsonValue *object, RpinnPriorChoice *choice) {
+  const RpinnJsonValue *lines = rpinn_json_find(object, "lines");
+  if (!lines || lines->kind != RPINN_JSON_ARRAY) return true;
+  choice->lines = calloc(lines->count + 1, sizeof *choice->lines);
+  if (!choice->lines) return false;
+  for (const RpinnJsonValue *item = lines->first; item; item = item->next)
+    if (!read_line(item, &choice->lines[choice->num_lines++])) return false;
+  return true;
+}
+
+bool rpinn_prior_choice_read(const RpinnJsonValue *object, RpinnPriorChoice *choice) {
+  const char *rule = rpinn_summary_text(object, "rule");
+  rpinn_prior_choice_free(choice);
+  *choice = (RpinnPriorChoice){.rule = RPINN_SCALE_GIVEN};
+  for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
+    if (!strcmp(rule, rpinn_scale_rule_names[k])) choice->rule = (RpinnScaleRule)k;
+  choice->num_trials = read_trials(object, RPINN_MAX_SCALE_TRIALS, choice->trials, &choice->chosen);
+  return choice->rule != RPINN_SCALE_GIVEN && choice->num_trials > 0 && read_lines(object, choice);
+}
+
+static void write_fields(const RpinnPosterior *posterior, const RpinnPriorChoice *choice, RpinnJson *json) {
   rpinn_json_open(json, "fields", '{');
   for (size_t f = 0; f < posterior->problem->num_fields; f++) {
     const RpinnFieldPrior *prior = &posterior->sigmas.fields[f];
     rpinn_json_open(json, posterior->problem->fields[f].name, '{');
     rpinn_json_text(json, "shape", rpinn_prior_shape_names[prior->shape]);
-    rpinn_json_number(json, "scale", prior->has_own_scale ? prior->scale : posterior->sigmas.prior);
+    rpinn_json_number(json, "scale",
+                      prior->has_own_scale ? prior->scale : posterior->sigmas.prior * prior->factor);
+    for (size_t k = 0; k < choice->num_lines; k++)
+      if (choice->lines[k].field == f)
+        write_trials(choice->lines[k].num_trials, choice->lines[k].trials, choice->lines[k].chosen, json);
     rpinn_json_close(json, '}');
   }
   rpinn_json_close(json, '}');
@@ -113,10 +167,10 @@ void rpinn_prior_json(const RpinnPosterior *posterior, const RpinnPriorChoice *c
     rpinn_json_text(json, "chosen_by", rpinn_scale_rule_names[problem->chosen_by]);
   else
     rpinn_json_number(json, "chosen_by", (double)NAN); /* null */
-  write_fields(posterior, json);
+  write_fields(posterior, choice, json);
   write_spread(posterior, json);
   rpinn_json_text(json, "at_end", end_names[rpinn_prior_choice_end(choice)]);
-  write_trials(choice, json);
+  write_trials(choice->num_trials, choice->trials, choice->chosen, json);
   rpinn_json_close(json, '}');
 }
 
@@ -134,11 +188,6 @@ static void append_shapes(const RpinnJsonValue *prior, RpinnText *table) {
     else
       rpinn_text_append(table, "%s%s %s", field == first ? "" : ", ", field->key,
                         rpinn_summary_text(field, "shape"));
-}
-
-static bool flag_of(const RpinnJsonValue *object, const char *key) {
-  const RpinnJsonValue *value = rpinn_json_find(object, key);
-  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
 }
 
 static void append_trial(const RpinnJsonValue *trial, RpinnText *table) {
@@ -165,8 +214,30 @@ static void append_end(const RpinnJsonValue *prior, RpinnText *table) {
     rpinn_text_append(table, "  this is the largest scale that was tried: a larger one may do better\n");
 }
 
+/* The chosen trial of a list and its neighbours, or all of them. */
+static void append_trials(const RpinnJsonValue *trials, bool whole, RpinnText *table) {
+  const RpinnJsonValue *before = NULL;
+  for (const RpinnJsonValue *trial = trials->first; trial; before = trial, trial = trial->next)
+    if (whole || flag_of(trial, "chosen") || (before && flag_of(before, "chosen")) ||
+        (trial->next && flag_of(trial->next, "chosen")))
+      append_trial(trial, table);
+}
+
+/* Fields whose scale was chosen with those of the others fixed. */
+static void append_fields(const RpinnJsonValue *prior, bool whole, RpinnText *table) {
+  const RpinnJsonValue *fields = rpinn_json_find(prior, "fields");
+  if (!fields || fields->kind != RPINN_JSON_OBJECT) return;
+  for (const RpinnJsonValue *field = fields->first; field; field = field->next) {
+    const RpinnJsonValue *trials = rpinn_json_find(field, "trials");
+    if (!trials || trials->kind != RPINN_JSON_ARRAY) continue;
+    rpinn_text_append(table, "  field %s, scale %.4g with those of the others fixed\n", field->key,
+                      rpinn_summary_number(field, "scale"));
+    append_trials(trials, whole, table);
+  }
+}
+
 void rpinn_prior_lines(const RpinnJsonValue *prior, bool whole, RpinnText *table) {
-  const RpinnJsonValue *trials = rpinn_json_find(prior, "trials"), *before = NULL;
+  const RpinnJsonValue *trials = rpinn_json_find(prior, "trials");
   const char *rule = rpinn_summary_text(prior, "chosen_by");
   bool by_evidence = !strcmp(rule, rpinn_scale_rule_names[RPINN_SCALE_EVIDENCE]);
   if (!by_evidence && strcmp(rule, rpinn_scale_rule_names[RPINN_SCALE_LOO]) != 0) return;
@@ -184,9 +255,7 @@ void rpinn_prior_lines(const RpinnJsonValue *prior, bool whole, RpinnText *table
   if (!trials || trials->kind != RPINN_JSON_ARRAY || !trials->first) return;
   rpinn_text_append(table, "    %-10s %13s %13s %13s %13s   %s\n", "scale", "leave-one-out", "log evidence",
                     "loss", "misfit", "starts at the minimum");
-  for (const RpinnJsonValue *trial = trials->first; trial; before = trial, trial = trial->next)
-    if (whole || flag_of(trial, "chosen") || (before && flag_of(before, "chosen")) ||
-        (trial->next && flag_of(trial->next, "chosen")))
-      append_trial(trial, table);
+  append_trials(trials, whole, table);
   append_end(prior, table);
+  append_fields(prior, whole, table);
 }

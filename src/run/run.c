@@ -206,7 +206,7 @@ void rpinn_run_destroy(RpinnRun *run) {
   rpinn_problem_destroy(run->own_problem);
   free(run->laplace.at);
   free(run->rows.terms);
-  free(run->prior.theta);
+  rpinn_prior_choice_free(&run->prior);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

@@ -11,9 +11,14 @@ static const char scale_key[] = "prior_scale", curve_key[] = "prior_choice";
 
 static RpinnStatus settle(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule, double scale) {
   RpinnScaleCurve curve = rpinn_prior_choice_curve(&run->prior);
-  for (size_t i = 0; i < run->num_posteriors; i++)
-    RPINN_TRY(rpinn_posterior_choose_prior_scale(context, run->posteriors[i], rule, scale, &curve));
-  return RPINN_OK;
+  size_t num_fields = run->problem->num_fields;
+  double *factors = malloc((num_fields + 1) * sizeof *factors);
+  RpinnStatus status = factors ? RPINN_OK : rpinn_fail_memory(context);
+  if (status == RPINN_OK) rpinn_prior_choice_factors(&run->prior, run->posteriors[0], factors);
+  for (size_t i = 0; i < run->num_posteriors && status == RPINN_OK; i++)
+    status = rpinn_posterior_choose_prior_scale(context, run->posteriors[i], rule, scale, &curve, factors);
+  free(factors);
+  return status;
 }
 
 /* The curve of an earlier session; stays empty where no scale was chosen in this folder, or none can be read. */

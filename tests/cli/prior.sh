@@ -92,6 +92,47 @@ has "$out" "the scale is given: 0.5"
 run 0 run curve.yaml --prior-scale 0.5 --out given --quiet
 has "$(< given/summary.json)" '"prior": {"scale": 0.5, "chosen_by": null,'
 if grep -q '<h2>Prior</h2>' given/report.html; then complain "a curve of a scale that was given"; fi
+# Scales of single fields: in the summary and run.yaml, the same when run again or resumed, and only where they are asked for.
+cat > two.yaml << 'END'
+name: two
+coordinates: {x: [0, 1]}
+fields: {u: {network: [6]}, v: {network: [6]}}
+truth: {u: 3*sin(6*x), v: 0.05*x}
+terms:
+  u: {expect: u, at: {grid: 14}, data: truth, noise: 0.05}
+  v: {expect: v, at: {grid: 10}, data: truth, noise: 0.01}
+predict: {grid: 5, quantities: [u, v]}
+settings: {method: rpinn, likelihood: noise, scale_fields: no, optimizer: lm, iterations: 60, start: prior,
+           prior_scale: loo, prior_shape: iid, samples: 4, seed: 2, threads: 1}
+END
+run 0 run two.yaml --prior-per-field yes --out fields
+has "$out" "  field v, scale "
+run 0 run two.yaml --prior-per-field yes --samples 2 --out parts --quiet
+run 0 run two.yaml --prior-per-field yes --out parts --quiet --resume
+run 0 run fields/run.yaml --out again --quiet
+run 0 run two.yaml --out common --quiet
+for other in parts again; do
+  cmp fields/posterior.nc $other/posterior.nc || complain "scales of fields: other draws in $other"
+done
+cmp fields/run.yaml again/run.yaml || complain "scales of fields: another run.yaml"
+if cmp -s fields/posterior.nc common/posterior.nc; then complain "scales of fields have no effect"; fi
+python3 - << 'END' || complain "scales of fields"
+import json, re
+fields, common = (json.load(open(run + "/summary.json"))["prior"] for run in ("fields", "common"))
+assert fields["scale"] == common["scale"] == common["fields"]["v"]["scale"], (fields, common)
+assert "trials" not in common["fields"]["v"], common
+yaml = open("fields/run.yaml").read()
+for name in "uv":
+    field = fields["fields"][name]
+    trials = field["trials"]
+    best = max(t["leave_one_out"] for t in trials)
+    expected = min(t["scale"] for t in trials if t["leave_one_out"] >= best - 1)
+    assert abs(field["scale"] - expected) < 1e-12 and [t["scale"] for t in trials if t["chosen"]] == [expected], field
+    factor = float(re.search(name + r": .*factor: ([0-9.e-]+)", yaml)[1])
+    assert abs(factor * fields["scale"] - expected) < 1e-12, (factor, expected)
+assert fields["fields"]["v"]["scale"] < common["scale"], fields
+assert "Field <code>v</code>, with the scales of the others fixed" in open("fields/report.html").read()
+END
 # What is refused: no prior to draw from, no data to choose by, a page of somebody else.
 mistake "networks have no prior to draw from; expected a finite scale" check curve.yaml --prior --prior-scale inf
 mistake "--out is for --prior" check curve.yaml --out x
