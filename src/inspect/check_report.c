@@ -99,6 +99,12 @@ static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
   rpinn_text_append(text, "  %-18s %8zu", "prior", posterior->model.unknown_start);
   append_cell(text, (double)NAN);
   append_cell(text, (double)NAN);
+  if (posterior->sigmas.rule != RPINN_SCALE_GIVEN) {
+    append_cell(text, (double)NAN);
+    rpinn_text_append(text, "  chosen from the data by %s: rpinn check --prior shows it\n",
+                      rpinn_scale_rule_names[posterior->sigmas.rule]);
+    return;
+  }
   append_cell(text, posterior->sigmas.prior);
   rpinn_text_append(text, "%s\n", isinf(posterior->sigmas.prior) ? "  no prior" : "");
 }

@@ -333,13 +333,14 @@ double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior) {
 }
 
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json) {
+  bool to_choose = posterior->sigmas.rule != RPINN_SCALE_GIVEN;
   rpinn_json_open(json, "sigmas", '{');
   rpinn_json_open(json, "terms", '{');
   for (size_t t = 0; t < posterior->model.num_terms; t++)
     rpinn_json_number(json, rpinn_posterior_term_name(posterior, t),
                       rpinn_posterior_term_sigma(posterior, t));
   rpinn_json_close(json, '}');
-  rpinn_json_number(json, "prior", posterior->sigmas.prior);
+  rpinn_json_number(json, "prior", to_choose ? (double)NAN : posterior->sigmas.prior);
   rpinn_json_close(json, '}');
 }
 

@@ -54,7 +54,7 @@ double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t me
  * also where it shares the rest. */
 void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale);
 
-/* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json. */
+/* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json; null for one that the data have yet to choose. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);
 
 /* Does run.yaml name a table of the truth where the problem draws and solves one? With data from a file the next reader

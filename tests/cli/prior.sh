@@ -133,6 +133,11 @@ for name in "uv":
 assert fields["fields"]["v"]["scale"] < common["scale"], fields
 assert "Field <code>v</code>, with the scales of the others fixed" in open("fields/report.html").read()
 END
+# A plain check does not choose, and says so.
+run 0 check two.yaml
+has "$out" "-          -          -  chosen from the data by loo: rpinn check --prior shows it"
+run 0 check two.yaml --json
+has "$out" '"prior": null}'
 # What is refused: no prior to draw from, no data to choose by, a page of somebody else.
 mistake "networks have no prior to draw from; expected a finite scale" check curve.yaml --prior --prior-scale inf
 mistake "--out is for --prior" check curve.yaml --out x
