@@ -156,14 +156,23 @@ RPINN_API RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjec
  * the ratio of the decrease to the one predicted (Nielsen 1999). With fewer parameters than rows it solves
  * the normal equations [N][N], otherwise the equivalent system in data space [M][M]. The latter uses the
  * target's gram, jacobian_times and transposed_times where it offers all three; everything else uses one
- * dense Jacobian per accepted step. */
+ * dense Jacobian per accepted step. With more than max_dense_rows rows, and a target that offers both products, steps are those of
+ * conjugate gradients on J v and J^T w: no matrix is formed, memory is O(num_rows + num_parameters), and the minimiser is the
+ * same. */
 typedef struct RpinnLevenbergMarquardtOptions {
   RpinnStopRule stop;
   double initial_damping; /* relative to the size of J^T J: > 0 */
+  size_t max_dense_rows;  /* 0: RPINN_MAX_DENSE_ROWS */
 } RpinnLevenbergMarquardtOptions;
 
-/* 200 iterations, gradient 1e-6, progress 1e-8 over 20 iterations; initial damping 1e-3. */
+/* An M x M matrix of doubles has 72 MB then, and its factorisation takes about as long as J J^T for a network of the same size. */
+enum { RPINN_MAX_DENSE_ROWS = 3000 };
+
+/* 200 iterations, gradient 1e-6, progress 1e-8 over 20 iterations; initial damping 1e-3; RPINN_MAX_DENSE_ROWS. */
 RPINN_API RpinnLevenbergMarquardtOptions rpinn_levenberg_marquardt_default_options(void);
+/* Would it work without matrices on this problem? */
+RPINN_API bool rpinn_levenberg_marquardt_is_matrix_free(const RpinnLeastSquares *problem,
+                                                        const RpinnLevenbergMarquardtOptions *options);
 RPINN_API RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context,
                                                        const RpinnLeastSquares *problem,
                                                        const double *offsets,

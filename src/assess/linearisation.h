@@ -22,10 +22,12 @@
 typedef struct RpinnLinearisation RpinnLinearisation;
 
 /* Linearise at theta [N], which is copied; the problem is borrowed until the end. Every parameter needs a prior
- * (rpinn_importance_available). Takes 2 M^2 + O(M + N) numbers. RPINN_ERROR_NUMERIC where rows, Jacobian or C are not
+ * (rpinn_importance_available). Takes 2 M^2 + O(M + N) numbers, or M N + N^2 where N < M. RPINN_ERROR_NUMERIC where rows, Jacobian or C are not
  * finite; otherwise fails as the target does, or for want of memory. */
 RpinnStatus rpinn_linearisation_create(const RpinnLeastSquares *problem, const double *theta,
                                        RpinnLinearisation **linearisation);
+/* Bytes that one takes, at most, on the way. */
+double rpinn_linearisation_bytes(double num_rows, double num_parameters);
 void rpinn_linearisation_destroy(RpinnLinearisation *linearisation);
 
 /* Of the whitened rows. */

@@ -22,7 +22,8 @@ typedef enum RpinnPurpose {
   RPINN_PURPOSE_RANDOM_FIELD = 11, /* fields of a generated truth and their measurement errors */
   RPINN_PURPOSE_SCALE = 12,        /* starts while the scale of the prior is chosen; member: start */
   RPINN_PURPOSE_RANKS = 13,        /* random parts of ranks; member: data set */
-  RPINN_PURPOSE_PRIOR_SCALE = 14   /* the scale of an rPINN member's prior */
+  RPINN_PURPOSE_PRIOR_SCALE = 14,  /* the scale of an rPINN member's prior */
+  RPINN_PURPOSE_SIGNS = 15         /* signs that estimate a trace */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

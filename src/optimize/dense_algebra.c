@@ -97,3 +97,8 @@ bool rpinn_dense_invert_factored(size_t n, double *factor) {
 void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x) {
   cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, factor, leading(n), x, 1);
 }
+
+void rpinn_dense_solve_rows(size_t n, const double *factor, size_t count, double *rows) {
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)count, (int)n, 1, factor,
+              leading(n), rows, leading(n));
+}

@@ -31,6 +31,8 @@ bool rpinn_dense_factor(size_t n, double *matrix);
  * when L is singular. */
 void rpinn_dense_solve_factored(size_t n, const double *factor, double *x);
 bool rpinn_dense_invert_factored(size_t n, double *factor);
+/* rows [count][n]: replace each row x by L^-1 x, with L as above. */
+void rpinn_dense_solve_rows(size_t n, const double *factor, size_t count, double *rows);
 /* Solve L^T x = x [n], with L in the lower triangle of factor [n][n]. */
 void rpinn_dense_solve_transposed(size_t n, const double *factor, double *x);
 

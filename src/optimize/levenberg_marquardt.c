@@ -14,6 +14,9 @@
  *
  * Unlike Woodbury's formula applied to g, it subtracts no large terms that nearly cancel where A is small.
  *
+ * Many rows: neither matrix is made. Above max_dense_rows, where the target offers both products, the step is that of conjugate
+ * gradients (normal_equations.h), as far as they went: J, J^T J and J J^T are never formed, and memory is O(M + N).
+ *
  * The damping D. For N < M it follows the squared column norms, D_j = max(|J_j|^2 + P_j^2, 0.9 D_j of the
  * last point): the steps do not depend on the units of the parameters, which may differ by many orders of
  * magnitude in curve fits. Moré (1978) keeps the largest norm of all points, so that a parameter cannot run
@@ -24,7 +27,8 @@
  *   D_j = unit * B_j,  B_j = P_j^2,  or the mean of the P^2 > 0 where P_j = 0,  or 1 without any prior
  *
  * with unit = trace(J B^-1 J^T) / M at the start, so that lambda is relative to the size of the problem in
- * either case. It is positive with and without prior. When all parameters have a prior, or none has, A is a
+ * either case; with conjugate gradients, which serve all shapes with this D, the trace is |B^-1/2 J^T w|^2 for signs w = +-1, whose
+ * mean it is. It is positive with and without prior. When all parameters have a prior, or none has, A is a
  * multiple of B: J A^-1 J^T is one matrix divided by a number, and a rejected step costs a factorisation but
  * no new product. */
 #include <math.h>
@@ -32,18 +36,24 @@
 
 #include "blas_threads.h"
 #include "dense_algebra.h"
+#include "normal_equations.h"
 #include "optimizer.h"
+#include "random_stream.h"
 #include "target_check.h"
 
 static const double least_damping = 1e-16, most_damping = 1e16, first_growth = 2;
 static const double scale_memory = 0.9;
+/* The next linearisation makes good what conjugate gradients leave of a step. */
+static const double step_tolerance = 0.1;
+enum { MAX_STEP_ITERATIONS = 100 };
 
 typedef struct LevenbergMarquardt {
   RpinnOptimizer base;
   RpinnLeastSquares problem;
   const double *offsets; /* [M+N] or NULL */
   double initial_damping;
-  bool in_data_space;   /* M <= N */
+  bool by_gradients;    /* conjugate ones: no matrix at all */
+  bool in_data_space;   /* M <= N, with matrices */
   bool by_products;     /* no dense Jacobian: the target's own products */
   bool partial_prior;   /* a prior on some parameters only */
   double *prior_square; /* P^2 [N] */
@@ -65,6 +75,7 @@ typedef struct LevenbergMarquardt {
   double *step, *product; /* [N] */
   double *trial_theta, *trial_rows, *trial_prior_rows;
   double *block; /* [M * RPINN_DENSE_BLOCK] */
+  RpinnNormalEquations equations;
 } LevenbergMarquardt;
 
 /* ---- the point ---- */
@@ -99,7 +110,7 @@ static double prior_pull(const LevenbergMarquardt *self, size_t j) { /* (P p)_j 
 static RpinnStatus times(LevenbergMarquardt *self, const double *direction, double *product) {
   const RpinnLeastSquares *problem = &self->problem;
   self->base.called = "jacobian_times";
-  if (self->by_products) return problem->jacobian_times(problem->data, self->base.theta, direction, product);
+  if (!self->jacobian) return problem->jacobian_times(problem->data, self->base.theta, direction, product);
   rpinn_dense_times(problem->num_rows, problem->num_parameters, self->jacobian, direction, product);
   return RPINN_OK;
 }
@@ -107,7 +118,7 @@ static RpinnStatus times(LevenbergMarquardt *self, const double *direction, doub
 static RpinnStatus transposed_times(LevenbergMarquardt *self, const double *weights, double *product) {
   const RpinnLeastSquares *problem = &self->problem;
   self->base.called = "transposed_times";
-  if (self->by_products) return problem->transposed_times(problem->data, self->base.theta, weights, product);
+  if (!self->jacobian) return problem->transposed_times(problem->data, self->base.theta, weights, product);
   rpinn_dense_transposed_times(problem->num_rows, problem->num_parameters, self->jacobian, weights, product);
   return RPINN_OK;
 }
@@ -136,23 +147,40 @@ static RpinnStatus linearise(LevenbergMarquardt *self) {
   const RpinnLeastSquares *problem = &self->problem;
   size_t M = problem->num_rows, N = problem->num_parameters;
   self->base.called = "jacobian";
-  if (!self->by_products)
+  if (self->jacobian)
     RPINN_TRY(problem->jacobian(problem->data, self->base.theta, self->remaining, self->jacobian));
   RPINN_TRY(transposed_times(self, self->rows, self->gradient));
   for (size_t j = 0; j < N; j++) self->gradient[j] += prior_pull(self, j);
+  self->linearised = true;
+  if (self->by_gradients) return RPINN_OK;
   if (!self->in_data_space)
     rpinn_dense_normal(M, N, self->jacobian, self->gram);
   else if (!self->partial_prior) /* otherwise it is different for every damping */
     RPINN_TRY(data_gram(self, problem->prior_root ? self->base_inverse : NULL));
-  self->linearised = true;
+  return RPINN_OK;
+}
+
+/* trace(J B^-1 J^T), exactly or as drawn */
+static RpinnStatus measure_trace(LevenbergMarquardt *self, double *trace) {
+  size_t M = self->problem.num_rows, N = self->problem.num_parameters;
+  *trace = 0;
+  if (self->by_gradients) {
+    RpinnStream stream = rpinn_stream(0, RPINN_PURPOSE_SIGNS, 0, 0);
+    rpinn_stream_normals(&stream, M, self->remaining);
+    for (size_t i = 0; i < M; i++) self->remaining[i] = self->remaining[i] < 0 ? -1 : 1;
+    RPINN_TRY(transposed_times(self, self->remaining, self->product));
+    for (size_t j = 0; j < N; j++) *trace += self->product[j] * self->base_inverse[j] * self->product[j];
+    return RPINN_OK;
+  }
+  if (self->partial_prior) RPINN_TRY(data_gram(self, self->base_inverse));
+  for (size_t i = 0; i < M; i++) *trace += self->gram[i * M + i];
   return RPINN_OK;
 }
 
 static RpinnStatus choose_unit(LevenbergMarquardt *self) {
   size_t M = self->problem.num_rows, N = self->problem.num_parameters;
-  double trace = 0;
-  if (self->partial_prior) RPINN_TRY(data_gram(self, self->base_inverse));
-  for (size_t i = 0; i < M; i++) trace += self->gram[i * M + i];
+  double trace;
+  RPINN_TRY(measure_trace(self, &trace));
   self->unit = trace > 0 && isfinite(trace) ? trace / (double)M : 1;
   for (size_t j = 0; j < N; j++) self->scale[j] = self->unit / self->base_inverse[j];
   return RPINN_OK;
@@ -173,7 +201,7 @@ static RpinnStatus begin(RpinnOptimizer *optimizer) {
   RPINN_TRY(evaluate(self, optimizer->theta, self->rows, self->prior_rows, &loss));
   optimizer->num_evaluations++;
   RPINN_TRY(linearise(self));
-  if (self->in_data_space)
+  if (self->in_data_space || self->by_gradients)
     RPINN_TRY(choose_unit(self));
   else
     follow_scale(self);
@@ -229,6 +257,16 @@ static RpinnStatus solve_in_data_space(LevenbergMarquardt *self, bool *solved) {
   return RPINN_OK;
 }
 
+static RpinnStatus solve_by_gradients(LevenbergMarquardt *self, bool *solved) {
+  size_t N = self->problem.num_parameters;
+  for (size_t j = 0; j < N; j++) {
+    self->inverse[j] = 1 / (self->prior_square[j] + self->damping * damping_scale(self, j));
+    self->trial_theta[j] = -self->gradient[j];
+  }
+  self->equations.theta = self->base.theta;
+  return rpinn_normal_equations_solve(&self->equations, self->trial_theta, self->step, solved);
+}
+
 static double predict_decrease(const LevenbergMarquardt *self) {
   double sum = 0;
   for (size_t j = 0; j < self->problem.num_parameters; j++) {
@@ -241,7 +279,9 @@ static double predict_decrease(const LevenbergMarquardt *self) {
 /* The step and the decrease predicted for it; *solved is false when there is none to be had at this damping.
  */
 static RpinnStatus solve(LevenbergMarquardt *self, double *predicted, bool *solved) {
-  if (self->in_data_space)
+  if (self->by_gradients)
+    RPINN_TRY(solve_by_gradients(self, solved));
+  else if (self->in_data_space)
     RPINN_TRY(solve_in_data_space(self, solved));
   else
     *solved = solve_normal(self);
@@ -266,7 +306,7 @@ static RpinnStatus accept(LevenbergMarquardt *self, double loss, double predicte
   swap(&self->prior_rows, &self->trial_prior_rows);
   self->linearised = false;
   RPINN_TRY(linearise(self));
-  if (!self->in_data_space) follow_scale(self);
+  if (!self->in_data_space && !self->by_gradients) follow_scale(self);
   rpinn_optimizer_note(base, loss, gradient_norm(self));
   return RPINN_OK;
 }
@@ -335,13 +375,14 @@ RpinnLevenbergMarquardtOptions rpinn_levenberg_marquardt_default_options(void) {
                                                    .gradient_tolerance = 1e-6,
                                                    .progress_window = 20,
                                                    .progress_tolerance = 1e-8},
-                                          .initial_damping = 1e-3};
+                                          .initial_damping = 1e-3,
+                                          .max_dense_rows = RPINN_MAX_DENSE_ROWS};
 }
 
 static bool allocate(LevenbergMarquardt *self) {
   RpinnOptimizer *base = &self->base;
   size_t M = self->problem.num_rows, N = self->problem.num_parameters, n = M < N ? M : N;
-  bool failed = M > 0 && N > SIZE_MAX / sizeof(double) / M;
+  bool failed = !self->by_gradients && M > 0 && N > SIZE_MAX / sizeof(double) / M;
   if (failed) return false;
   double **const of_parameters[] = {
       &self->prior_square, &self->base_inverse, &self->scale,   &self->prior_rows,  &self->gradient,
@@ -351,6 +392,18 @@ static bool allocate(LevenbergMarquardt *self) {
   self->rows = rpinn_optimizer_numbers(base, M, &failed);
   self->trial_rows = rpinn_optimizer_numbers(base, M, &failed);
   self->remaining = rpinn_optimizer_numbers(base, M, &failed);
+  if (self->by_gradients) {
+    self->equations = (RpinnNormalEquations){.problem = &self->problem,
+                                             .inverse = self->inverse,
+                                             .tolerance = step_tolerance,
+                                             .max_iterations = MAX_STEP_ITERATIONS,
+                                             .residual = rpinn_optimizer_numbers(base, N, &failed),
+                                             .direction = rpinn_optimizer_numbers(base, N, &failed),
+                                             .product = self->product,
+                                             .rows = self->remaining,
+                                             .called = &base->called};
+    return !failed;
+  }
   self->gram = rpinn_optimizer_numbers(base, n * n, &failed);
   self->factor = rpinn_optimizer_numbers(base, n * n, &failed);
   if (!self->by_products) {
@@ -379,6 +432,12 @@ static bool prepare_prior(LevenbergMarquardt *self) {
   return true;
 }
 
+bool rpinn_levenberg_marquardt_is_matrix_free(const RpinnLeastSquares *problem,
+                                              const RpinnLevenbergMarquardtOptions *options) {
+  size_t limit = options->max_dense_rows ? options->max_dense_rows : RPINN_MAX_DENSE_ROWS;
+  return problem->num_rows > limit && problem->jacobian_times && problem->transposed_times;
+}
+
 RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context, const RpinnLeastSquares *problem,
                                              const double *offsets,
                                              const RpinnLevenbergMarquardtOptions *options,
@@ -398,7 +457,8 @@ RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context, const RpinnL
   self->problem = *problem;
   self->offsets = offsets;
   self->initial_damping = options->initial_damping;
-  self->in_data_space = problem->num_rows <= problem->num_parameters;
+  self->by_gradients = rpinn_levenberg_marquardt_is_matrix_free(problem, options);
+  self->in_data_space = !self->by_gradients && problem->num_rows <= problem->num_parameters;
   self->by_products =
       self->in_data_space && problem->gram && problem->jacobian_times && problem->transposed_times;
   base->shape[0] = problem->num_rows;

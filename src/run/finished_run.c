@@ -314,8 +314,10 @@ void rpinn_summary_member_title(const RpinnJsonValue *summary, RpinnText *table)
   const RpinnJsonValue *members = rpinn_json_find(summary, "members");
   const RpinnMethod *method = method_of(summary);
   double good = rpinn_summary_number(summary, "samples");
-  rpinn_text_append(table, "%.0f %s%s by %s from %s starts", good, method ? method->unit : "member",
+  const RpinnJsonValue *matrix_free = rpinn_json_find(members, "matrix_free");
+  rpinn_text_append(table, "%.0f %s%s by %s%s from %s starts", good, method ? method->unit : "member",
                     good == 1 ? "" : "s", rpinn_summary_text(members, "optimizer"),
+                    matrix_free && matrix_free->boolean ? " with conjugate gradients" : "",
                     rpinn_summary_text(members, "start"));
 }
 

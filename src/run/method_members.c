@@ -72,6 +72,9 @@ void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text) {
                     (unsigned long long)run->num_samples, run->method->unit, run->num_samples == 1 ? "" : "s",
                     run->posteriors[0]->model.num_parameters, settings->values[RPINN_SETTING_ITERATIONS].text,
                     settings->values[RPINN_SETTING_OPTIMIZER].text);
+  if (rpinn_run_is_matrix_free(run))
+    rpinn_text_append(text, ", by conjugate gradients because there are more than %d rows",
+                      RPINN_MAX_DENSE_ROWS);
 }
 
 void rpinn_members_describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {

@@ -9,6 +9,7 @@
 #include "rpinn/version.h"
 #include "run_scores.h"
 #include "run_summary.h"
+#include "run_targets.h"
 #include "run_verdict.h"
 
 typedef struct Summary {
@@ -94,6 +95,7 @@ static void json_members(const Summary *summary, RpinnJson *json) {
   rpinn_json_number(json, "iterations", medians[RPINN_MEMBER_ITERATIONS]);
   rpinn_json_number(json, "seconds_median", medians[RPINN_MEMBER_SECONDS]);
   rpinn_json_text(json, "optimizer", run->problem->settings.values[RPINN_SETTING_OPTIMIZER].text);
+  rpinn_json_boolean(json, "matrix_free", rpinn_run_is_matrix_free(run));
   rpinn_json_text(json, "start", run->problem->settings.values[RPINN_SETTING_START].text);
   rpinn_json_open(json, "term_loss_medians", '{');
   for (size_t t = 0; t < posterior->model.num_terms; t++)

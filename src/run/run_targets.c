@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "linearisation.h"
+
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
   const RpinnRunTarget *target = data;
   uint64_t stream = rpinn_run_stream_member(member, attempt);
@@ -158,10 +160,28 @@ static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
   return RPINN_OK;
 }
 
+/* Linearised posteriors, one for each thread while a scale is chosen, in the memory that the machine has. */
+static RpinnStatus check_linearisation(RpinnContext *context, const RpinnRun *run) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  bool chooses = posterior->sigmas.rule != RPINN_SCALE_GIVEN;
+  if (!chooses && !run->method->needs_prior) return RPINN_OK;
+  double M = (double)posterior->model.num_rows, N = (double)posterior->model.num_parameters,
+         machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
+         bytes = rpinn_linearisation_bytes(M, N) * (chooses ? (double)run->num_threads : 1);
+  if (!(machine > 0) || bytes <= machine) return RPINN_OK;
+  return rpinn_fail(
+      context, RPINN_ERROR_UNSUPPORTED,
+      "%s linearises %.0f rows in %.0f parameters, which takes %.0f GB of memory, and the machine "
+      "has %.0f GB; expected %sfewer points or smaller networks",
+      chooses ? "the choice of the prior's scale" : "this method", M, N, bytes * 1e-9, machine * 1e-9,
+      chooses ? "a scale, such as --prior-scale 1, fewer --threads, " : "");
+}
+
 RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
   RpinnStart start = (RpinnStart)rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
   RPINN_TRY(run->method->check_settings(context, run->problem));
   RPINN_TRY(check_prior(context, run));
+  RPINN_TRY(check_linearisation(context, run));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
   for (size_t i = 0; i < run->num_threads; i++) {
@@ -189,6 +209,13 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
   }
   if (start != RPINN_START_RUN) return RPINN_OK;
   return start_from_run(context, run, run->problem->settings.values[RPINN_SETTING_START].text, *targets);
+}
+
+bool rpinn_run_is_matrix_free(const RpinnRun *run) {
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(run->posteriors[0]);
+  return rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_OPTIMIZER) == RPINN_MINIMIZER_LM &&
+         rpinn_levenberg_marquardt_is_matrix_free(&squares, &options);
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {

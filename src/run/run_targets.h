@@ -32,6 +32,8 @@ static inline uint64_t rpinn_run_stream_member(uint64_t member, uint32_t attempt
 }
 /* Offsets of a member, for targets whose method has them, and the prior of its scale. */
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
+/* Are members made by Levenberg–Marquardt without matrices, because there are many rows? */
+bool rpinn_run_is_matrix_free(const RpinnRun *run);
 /* How the settings ask for members to be minimised. */
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem);
 

@@ -14,6 +14,7 @@
 #include "cpu_work.h"
 #include "denormals.h"
 #include "mixed_terms.h"
+#include "rpinn/optimize.h"
 
 enum { PIECE = 512 }; /* columns of J at a time, in products with it */
 
@@ -31,7 +32,7 @@ typedef struct CpuEngine {
   double *unknown_sums;            /* [num_unknowns] */
   double *term_sums;               /* [num_terms] sums of squares */
   double *rows;                    /* [M], of the Jacobian */
-  Real *partial;                   /* [M], of J v */
+  Real *partial;                   /* [points of all terms], of J v */
   RpinnMixedTerms mixed;
   RpinnCpuWork *mixed_work; /* their points alone; NULL without such terms */
   RpinnFieldPass **mixed_passes;
@@ -39,6 +40,7 @@ typedef struct CpuEngine {
   bool has_jacobian;
   Real *jacobian, *jacobian_theta; /* [M][N] and the point it belongs to */
   Real *block_rows;                /* [rows of the largest block][N] */
+  double *block_product;           /* [rows of the largest block] */
   Real *square, *columns;          /* [M][M], [M][PIECE] */
   Real *unknown_slopes;            /* [num_unknowns][max_points] */
   Real **row_jacobians;            /* [segments of a block] */
@@ -89,6 +91,7 @@ static void destroy(RpinnBackend *backend) {
                    engine->jacobian,
                    engine->jacobian_theta,
                    engine->block_rows,
+                   engine->block_product,
                    engine->square,
                    engine->columns,
                    engine->unknown_slopes,
@@ -119,7 +122,7 @@ static bool allocate(CpuEngine *engine) {
   engine->unknown_sums = calloc(model->num_unknowns + 1, sizeof(double));
   engine->term_sums = calloc(model->num_terms + 1, sizeof(double));
   engine->rows = calloc(model->num_rows + 1, sizeof(double));
-  engine->partial = reals(model->num_rows);
+  engine->partial = reals(engine->work->num_results); /* a point each: no fewer than rows */
   engine->unknown_slopes = reals(model->num_unknowns * points);
   engine->row_jacobians = calloc(engine->work->num_segments + 1, sizeof *engine->row_jacobians);
   return engine->outputs && engine->bars && engine->theta && engine->gradient && engine->m && engine->v &&
@@ -503,6 +506,12 @@ static size_t rows_of_block(const RpinnCpuWork *work, const RpinnBlock *block) {
   return last->first_result + last->num_points - first->first_result;
 }
 
+/* Is the Jacobian that is kept the one at engine->theta? */
+static bool has_jacobian_at(const CpuEngine *engine) {
+  return engine->has_jacobian &&
+         !memcmp(engine->theta, engine->jacobian_theta, engine->base.model->num_parameters * sizeof(Real));
+}
+
 /* engine->jacobian [M][N] and engine->rows [M] at theta. The last point is kept: what asks for J J^T at a
  * point mostly asks for J v there as well. */
 static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
@@ -513,8 +522,7 @@ static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
   if (!engine->jacobian_theta) engine->jacobian_theta = reals(N);
   if (!engine->jacobian || !engine->jacobian_theta) return RPINN_ERROR_MEMORY;
   engine->kernels->to_real(N, theta, engine->theta);
-  if (engine->has_jacobian && !memcmp(engine->theta, engine->jacobian_theta, N * sizeof(Real)))
-    return RPINN_OK;
+  if (has_jacobian_at(engine)) return RPINN_OK;
   set_passes(engine, engine->passes, engine->theta);
   for (size_t b = 0; b < work->num_blocks; b++) {
     const RpinnBlock *block = &work->blocks[b];
@@ -533,16 +541,25 @@ static RpinnStatus dense_jacobian(CpuEngine *engine, const double *theta) {
   return RPINN_OK;
 }
 
+/* Room for the rows of J of the largest block. */
+static bool reserve_block(CpuEngine *engine) {
+  const RpinnCpuWork *work = engine->work;
+  size_t most = 0;
+  if (engine->block_rows && engine->block_product) return true;
+  for (size_t b = 0; b < work->num_blocks; b++)
+    if (rows_of_block(work, &work->blocks[b]) > most) most = rows_of_block(work, &work->blocks[b]);
+  engine->block_rows = reals(most * engine->base.model->num_parameters);
+  engine->block_product = calloc(most + 1, sizeof(double));
+  return engine->block_rows && engine->block_product;
+}
+
 /* J for the caller: straight to him where he has the same precision, otherwise block by block, so that the
  * conversion finds the rows in the cache. */
 static RpinnStatus export_jacobian(CpuEngine *engine, const double *theta, double *rows, double *jacobian) {
   const RpinnCpuWork *work = engine->work;
   const bool direct = sizeof(Real) == sizeof(double);
-  size_t N = engine->base.model->num_parameters, most = 0;
-  for (size_t b = 0; b < work->num_blocks; b++)
-    if (rows_of_block(work, &work->blocks[b]) > most) most = rows_of_block(work, &work->blocks[b]);
-  if (!direct && !engine->block_rows) engine->block_rows = reals(most * N);
-  if (!direct && !engine->block_rows) return RPINN_ERROR_MEMORY;
+  size_t N = engine->base.model->num_parameters;
+  if (!direct && !reserve_block(engine)) return RPINN_ERROR_MEMORY;
   engine->kernels->to_real(N, theta, engine->theta);
   set_passes(engine, engine->passes, engine->theta);
   for (size_t b = 0; b < work->num_blocks; b++) {
@@ -578,21 +595,59 @@ static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double 
   return export_jacobian(engine, theta, rows, jacobian);
 }
 
-/* A piece of the columns at a time, so that sums over many columns are in double. */
+/* product [num_rows] = matrix [num_rows][N] direction, a piece of the columns at a time, so that sums over many columns are
+ * in double. */
+static void multiply(CpuEngine *engine, size_t num_rows, const Real *matrix, const Real *direction,
+                     double *product) {
+  size_t N = engine->base.model->num_parameters;
+  for (size_t i = 0; i < num_rows; i++) product[i] = 0;
+  for (size_t first = 0; first < N; first += PIECE) {
+    size_t count = N - first < PIECE ? N - first : PIECE;
+    RPINN_BLAS(gemv)
+    (CblasRowMajor, CblasNoTrans, (int)num_rows, (int)count, 1, matrix + first, (int)N, direction + first, 1,
+     0, engine->partial, 1);
+    for (size_t i = 0; i < num_rows; i++) product[i] += (double)engine->partial[i];
+  }
+}
+
+/* J v a block at a time: the rows of J are made, used and forgotten. The derivative of a mixed term's deviations along v is
+ * mixed as they are themselves. */
+static RpinnStatus times_by_blocks(CpuEngine *engine, double *product) {
+  const RpinnCpuWork *work = engine->work;
+  const RpinnEnergyModel *model = engine->base.model;
+  if (!reserve_block(engine)) return RPINN_ERROR_MEMORY;
+  engine->has_jacobian = false; /* its rows go */
+  set_passes(engine, engine->passes, engine->theta);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    forward_fields(engine, engine->passes, block);
+    block_jacobian(engine, block, engine->block_rows, engine->rows);
+    multiply(engine, rows_of_block(work, block), engine->block_rows, engine->gradient, engine->block_product);
+    for (size_t s = block->first_segment; s < block->first_segment + block->num_segments; s++) {
+      const RpinnSegment *segment = &work->segments[s];
+      const double *from =
+          engine->block_product + segment->first_result - work->segments[block->first_segment].first_result;
+      if (model->terms[segment->item].mix)
+        for (size_t p = 0; p < segment->num_points; p++)
+          engine->mixed.deviations[engine->mixed.first_point[segment->item] + segment->first_point + p] =
+              from[p] / model->terms[segment->item].inverse_sigma;
+      else
+        memcpy(product + row_of(engine, segment), from, segment->num_points * sizeof *product);
+    }
+  }
+  if (engine->mixed_work) RPINN_REAL_NAME(rpinn_mixed_terms_rows)(&engine->mixed, product);
+  return RPINN_OK;
+}
+
 static RpinnStatus jacobian_times(RpinnBackend *backend, const double *theta, const double *direction,
                                   double *product) {
   CpuEngine *engine = (CpuEngine *)backend;
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
-  RPINN_TRY(dense_jacobian(engine, theta));
   engine->kernels->to_real(N, direction, engine->gradient);
-  for (size_t i = 0; i < M; i++) product[i] = 0;
-  for (size_t first = 0; first < N; first += PIECE) {
-    size_t count = N - first < PIECE ? N - first : PIECE;
-    RPINN_BLAS(gemv)
-    (CblasRowMajor, CblasNoTrans, (int)M, (int)count, 1, engine->jacobian + first, (int)N,
-     engine->gradient + first, 1, 0, engine->partial, 1);
-    for (size_t i = 0; i < M; i++) product[i] += (double)engine->partial[i];
-  }
+  engine->kernels->to_real(N, theta, engine->theta);
+  if (M > RPINN_MAX_DENSE_ROWS && !has_jacobian_at(engine)) return times_by_blocks(engine, product);
+  RPINN_TRY(dense_jacobian(engine, theta));
+  multiply(engine, M, engine->jacobian, engine->gradient, product);
   return RPINN_OK;
 }
 
