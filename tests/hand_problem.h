@@ -25,7 +25,8 @@ static const char hand_yaml[] =
     "  later: {expect: u, at: {points: [[0.2, 0.4], [0.9, 1.7]]}, data: truth, noise: 0.1, role: test}\n"
     "prior: {reference_term: level}\n"
     "predict: {grid: [3, 2], quantities: [u, flux]}\n"
-    "settings: {likelihood: noise, prior_scale: 2, precision: double, seed: 3, threads: 2}\n";
+    "settings: {likelihood: noise, prior_scale: 2, optimizer: adam, start: glorot, scale_fields: no,\n"
+    "           precision: double, seed: 3, threads: 2}\n";
 
 enum { HAND_POINTS = 6, HAND_WIDTH = 3, HAND_TESTS = 2 };
 static const double hand_predict[HAND_POINTS][2] = {{0, 0}, {0.5, 0}, {1, 0}, {0, 2}, {0.5, 2}, {1, 2}};

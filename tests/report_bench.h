@@ -2,6 +2,7 @@
 #ifndef RPINN_TESTS_REPORT_BENCH_H
 #define RPINN_TESTS_REPORT_BENCH_H
 
+#include "paper_way.h"
 #include "problem_bench.h"
 #include "temporary_folder.h"
 
@@ -26,8 +27,9 @@ typedef struct ReportBench {
 static inline ReportBench report_bench(const char *text, const char *const *settings) {
   static size_t num_folders;
   char folder[32];
-  RpinnOverride overrides[16] = {{"threads", "1", "test", true}, {"backend", "plain", "test", true}};
-  RpinnProblemOptions options = {.num_overrides = 2, .overrides = overrides};
+  RpinnOverride overrides[20] = {
+      PAPER_OVERRIDES, {"threads", "1", "test", true}, {"backend", "plain", "test", true}};
+  RpinnProblemOptions options = {.num_overrides = NUM_PAPER_OVERRIDES + 2, .overrides = overrides};
   for (size_t k = 0; settings[k]; k += 2)
     overrides[options.num_overrides++] = (RpinnOverride){settings[k], settings[k + 1], "test", true};
   snprintf(folder, sizeof folder, "run%zu", ++num_folders);

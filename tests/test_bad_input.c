@@ -1,6 +1,7 @@
 /* Every file of tests/bad is a mistake. It is refused as bad input, at the place and with the words that its
  * first lines announce; see tests/bad/README.md. */
 #include "check.h"
+#include "paper_way.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -266,6 +267,7 @@ static void test_endless_derivatives(void **state) {
 
 #define HEAD                                                                                                 \
   "name: doubt\ncoordinates: {x: [0, 1]}\nconstants: {s: 0.1}\nprior: {reference_term: a}\n"                 \
+  "settings: {" PAPER_SETTINGS "}\n"                                                                         \
   "fields: {u: {network: [2]}, v: {network: [2]}}\n"
 #define TERM_A "terms:\n  a: {expect: u + v, at: {grid: 4}, data: 0, noise: s}\n"
 
@@ -286,7 +288,8 @@ static void test_warnings(void **state) {
       {HEAD TERM_A "quantities: {q: 2*u}\npredict: {grid: 3, quantities: [q]}\n", NULL},
       {"name: doubt\ncoordinates: {x: [0, 1]}\nconstants: {s: 0.1, t: 2, w: 2*t}\nfields: {u: {network: "
        "[2]}}\n"
-       "terms:\n  a: {expect: u, at: {grid: 4}, data: 0, noise: s}\nprior: {reference_term: a}\n",
+       "terms:\n  a: {expect: u, at: {grid: 4}, data: 0, noise: s}\nprior: {reference_term: a}\n"
+       "settings: {likelihood: paper}\n",
        "constant 'w' is used nowhere"},
       {HEAD TERM_A "truth: {csv: truth_good.csv, v: 2*u}\n", NULL},
       {HEAD TERM_A "truth: {csv: truth_extra.csv, v: 2*u}\n", "column 'uu' of the truth is used nowhere"},

@@ -4,6 +4,7 @@
 
 #include "finite_volume.h"
 #include "kriging.h"
+#include "paper_way.h"
 #include "problem_bench.h"
 #include "run_bench.h"
 
@@ -23,7 +24,7 @@ static ProblemBench load_with(const RunBench *bench, const char *yaml, const cha
   "name: edge\n"                                                                                             \
   "coordinates: {x: [0, 4]}\n"                                                                               \
   "fields: {u: {network: [3]}}\n"
-#define TAIL "prior: {reference_term: a}\n"
+#define TAIL "prior: {reference_term: a}\nsettings: {" PAPER_SETTINGS "}\n"
 
 /* ---- data ---- */
 

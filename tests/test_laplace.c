@@ -15,7 +15,8 @@ static const char linear_yaml[] =
     "  level: {expect: u, at: {grid: 4}, data: truth, noise: 0.1}\n"
     "  curve: {expect: \"d(u, x, x) + u\", at: {grid: 3}, data: 0, noise: 0.5}\n"
     "predict: {grid: 5, quantities: [u]}\n"
-    "settings: {method: laplace, likelihood: noise, prior_scale: 1.5, precision: double, seed: 4, samples: "
+    "settings: {method: laplace, likelihood: noise, prior_scale: 1.5, scale_fields: no, precision: double, "
+    "seed: 4, samples: "
     "400, "
     "threads: 2}\n";
 enum { M = 7, N = 8, POINTS = 5 };
@@ -174,7 +175,7 @@ static const char bent_yaml[] =
     "  law: {expect: \"d(u, t) - d(u, x, x) - 0.5*d(u, x, t) + x*v\", at: {sobol: 40}, data: 1, noise: 0.5}\n"
     "  level: {expect: \"u - 2*d(v, t)\", at: {grid: [3, 2]}, data: 0, noise: 0.1}\n"
     "predict: {grid: [3, 2], quantities: [u]}\n"
-    "settings: {likelihood: noise, prior_scale: 1}\n";
+    "settings: {likelihood: noise, prior_scale: 1, scale_fields: no}\n";
 
 /* Terms that are linear in the channels: rows at theta are r + J (theta - theta*), with the oracle's J. */
 static void rows_follow_the_jacobian(void **state) {
@@ -233,15 +234,15 @@ static void frozen_networks_are_as_they_are(void **state) {
 
 /* ---- runs ---- */
 
-static const char field_yaml[] =
-    "name: field\n"
-    "coordinates: {x: [0, 1]}\n"
-    "fields: {y: {network: [6], activation: tanh}}\n"
-    "quantities: {k: exp(y), log_k: y}\n"
-    "truth: {y: 2*x - 1}\n"
-    "terms: {level: {expect: y, at: {grid: 3}, data: truth, noise: 1}}\n"
-    "predict: {grid: 45, quantities: [k, log_k]}\n"
-    "settings: {method: laplace, likelihood: noise, prior_scale: 2, seed: 1, samples: 50, threads: 1}\n";
+static const char field_yaml[] = "name: field\n"
+                                 "coordinates: {x: [0, 1]}\n"
+                                 "fields: {y: {network: [6], activation: tanh}}\n"
+                                 "quantities: {k: exp(y), log_k: y}\n"
+                                 "truth: {y: 2*x - 1}\n"
+                                 "terms: {level: {expect: y, at: {grid: 3}, data: truth, noise: 1}}\n"
+                                 "predict: {grid: 45, quantities: [k, log_k]}\n"
+                                 "settings: {method: laplace, likelihood: noise, prior_scale: 2, "
+                                 "scale_fields: no, seed: 1, samples: 50, threads: 1}\n";
 
 /* exp(y) of every draw is positive, and the exponential of the y beside it. */
 static void quantities_come_from_linear_fields(void **state) {

@@ -142,7 +142,9 @@ static void run_in(const char *folder, const char *problem_name, const char *opt
                                {"optimizer", optimizer, "test", true},
                                {"iterations", "300", "test", true},
                                {"prior_scale", "inf", "test", true}};
-  RpinnProblemOptions options = {.num_overrides = 4, .overrides = overrides};
+  bool is_shipped = !strchr(problem_name, '/'); /* run.yaml has no presets */
+  RpinnProblemOptions options = {
+      .preset = is_shipped ? "paper" : NULL, .num_overrides = 4, .overrides = overrides};
   RpinnProblem *problem;
   require(context, rpinn_problem_load(context, problem_name, &options, &problem));
   RpinnRunOptions run_options = {.folder = folder, .resume = resume, .interrupted = is_stopped, .user = stop};

@@ -109,10 +109,9 @@ static void auto_is_what_the_method_says(void **state) {
   (void)state;
   static const struct {
     const char *name, *optimizer, *iterations, *start, *samples;
-  } expected[] = {
-      {"map", "adam", "2000", "glorot", "1000"},      {"rpinn", "adam", "2000", "glorot", "1000"},
-      {"ensemble", "adam", "2000", "glorot", "1000"}, {"nuts", "adam", "2000", "glorot", "1000"},
-      {"svgd", "adam", "2000", "glorot", "1000"},     {"laplace", "adam", "2000", "glorot", "1000"}};
+  } expected[] = {{"map", "lm", "1000", "prior", "1"},        {"rpinn", "lm", "1000", "prior", "199"},
+                  {"ensemble", "lm", "1000", "prior", "199"}, {"nuts", "lm", "1000", "member", "1000"},
+                  {"svgd", "adam", "2000", "prior", "199"},   {"laplace", "lm", "1000", "prior", "999"}};
   RpinnContext *context = rpinn_context_create();
   for (size_t i = 0; rpinn_method_name(i); i++) {
     static RpinnSettingsValues settings;
@@ -125,6 +124,9 @@ static void auto_is_what_the_method_says(void **state) {
     assert_string_equal(settings.values[RPINN_SETTING_START].text, expected[i].start);
     assert_string_equal(settings.values[RPINN_SETTING_SAMPLES].text, expected[i].samples);
     assert_string_equal(rpinn_setting_default(RPINN_SETTING_SAMPLES, i), expected[i].samples);
+    bool has_tolerance = !strcmp(expected[i].optimizer, "lm"); /* Adam makes all of its iterations */
+    assert_string_equal(settings.values[RPINN_SETTING_PROGRESS_TOLERANCE].text,
+                        has_tolerance ? "0.0001" : "auto");
     rpinn_settings_set(context, &settings, RPINN_SETTING_START, "zero", (RpinnPlace){0});
     rpinn_settings_set(context, &settings, RPINN_SETTING_SAMPLES, "7", (RpinnPlace){0});
     rpinn_settings_resolve(&settings);

@@ -97,7 +97,7 @@ static const char *const linear_poisson =
     "  b: {expect: u, at: {boundary: all}, data: truth, noise: sigma}\n"
     "prior: {reference_term: f}\n"
     "predict: {grid: 21, quantities: [u, f]}\n"
-    "settings: {likelihood: noise, prior_scale: 1, backend: cpu, precision: double}\n";
+    "settings: {likelihood: noise, prior_scale: 1, scale_fields: no, backend: cpu, precision: double}\n";
 
 /* A [n][n], symmetric and positive definite, to its inverse, by elimination without pivots. */
 static void invert(size_t n, double *A) {

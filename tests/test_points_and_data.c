@@ -371,6 +371,7 @@ static void derived_truth(void **state) {
                   "  flat: {expect: \"d(w, y) + u\", at: {same_as: f}, data: truth, weight: 1}\n"
                   "  ref: {expect: u, at: {grid: 2}, data: truth, noise: 1}\n"
                   "prior: {reference_term: ref}\n"
+                  "settings: {likelihood: paper, scale_fields: no}\n"
                   "predict: {grid: 4, quantities: [u, f, g, c, given]}\n",
                   NULL);
   bench_build(&bench);

@@ -17,7 +17,7 @@ static const char small[] = "name: small\n"
                             "  unseen: {expect: u, at: {grid: 3}, data: 7, noise: 0.1, role: test}\n"
                             "  pde: {expect: \"c*d(u, x, x) - u^2\", at: {grid: 3}, data: x^2, noise: 0.4}\n"
                             "  slope: {expect: \"d(u, x)\", at: {side: x=2}, data: -1, noise: 0.05}\n"
-                            "settings: {likelihood: noise, prior_scale: 1.5}\n";
+                            "settings: {likelihood: noise, prior_scale: 1.5, scale_fields: no}\n";
 enum { SMALL_PARAMETERS = 8, SMALL_ROWS = 6 };
 
 static void small_field(const double *theta, double x, double jet[3]) {
@@ -190,7 +190,7 @@ static const char wide[] =
     "  v: {network: [40, 20], initialization: glorot_uniform}\n"
     "unknowns: {a: {start: 3, transform: log}, b: {start: -2, prior: {mean: 4, std: 0.5}}}\n"
     "terms: {t: {expect: u + v + a + b, at: {grid: 2}, data: 0, noise: 1}}\n"
-    "settings: {likelihood: noise, prior_scale: 2}\n";
+    "settings: {likelihood: noise, prior_scale: 2, scale_fields: no}\n";
 
 static void glorot_starts(void **state) {
   (void)state;

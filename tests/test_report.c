@@ -1,6 +1,7 @@
 /* The page of a run must be well-formed, whole and self-contained, whatever the run was. */
 #include <ctype.h>
 
+#include "paper_way.h"
 #include "problem_bench.h"
 #include "temporary_folder.h"
 
@@ -112,12 +113,13 @@ typedef struct Case {
 } Case;
 
 static RunBench make_run(Case a) {
-  RpinnOverride overrides[] = {{"method", a.method ? a.method : "rpinn", "test", true},
+  RpinnOverride overrides[] = {PAPER_OVERRIDES,
+                               {"method", a.method ? a.method : "rpinn", "test", true},
                                {"samples", a.samples ? a.samples : "6", "test", true},
                                {"iterations", "40", "test", true},
                                {"threads", "1", "test", true},
                                {"retries", a.retries ? a.retries : "2", "test", true}};
-  RpinnProblemOptions options = {.num_overrides = 5, .overrides = overrides};
+  RpinnProblemOptions options = {.num_overrides = NUM_PAPER_OVERRIDES + 5, .overrides = overrides};
   RunBench made = {.bench = bench_parse(a.text, &options), .folder = "report_run_XXXXXX"};
   assert_non_null(mkdtemp(made.folder));
   RpinnRunOptions run_options = {.folder = made.folder};

@@ -32,10 +32,12 @@ static RpinnStatus make_run(const char *folder, const char *name, const Setup *s
   RpinnContext *context = rpinn_context_create();
   for (size_t k = 0; k < setup->num_settings; k++)
     overrides[k] = (RpinnOverride){setup->settings[k][0], setup->settings[k][1], "test", false};
-  RpinnProblemOptions options = {.num_overrides = setup->num_settings, .overrides = overrides};
+  bool is_shipped = !strchr(setup->problem, '/'); /* the others state all of their settings */
+  RpinnProblemOptions options = {
+      .preset = is_shipped ? "paper" : NULL, .num_overrides = setup->num_settings, .overrides = overrides};
   RpinnProblem *problem;
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (strchr(setup->problem, '/'))
+  if (!is_shipped)
     snprintf(problem_path, sizeof problem_path, "%s/%s", source_folder(), setup->problem);
   else
     snprintf(problem_path, sizeof problem_path, "%s", setup->problem);

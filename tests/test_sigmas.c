@@ -42,7 +42,7 @@ static void poisson_row(const char *problem, const char *num_points, const char 
   snprintf(level, sizeof level, "sigma=%s", noise);
   pairs[0] = count;
   pairs[1] = level;
-  ProblemBench bench = load_with(problem, NULL, pairs, 2);
+  ProblemBench bench = load_with(problem, "paper", pairs, 2);
   double sigma = strtod(noise, NULL), N = strtod(num_points, NULL);
   check_printed(sigma_of(&bench, "f"), f, "sigma_f");
   check_printed(sigma_of(&bench, "b"), b, "sigma_b");
@@ -73,7 +73,7 @@ static void table_4(void **state) {
               {"sigma=0.1", "0.35", "0.06", "0.09", "0.1", "2.37"},
               {"sigma=0.01", "0.04", "0.006", "0.009", "0.01", "0.24"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    ProblemBench bench = load_with("darcy", NULL, &rows[i].set, 1);
+    ProblemBench bench = load_with("darcy", "paper", &rows[i].set, 1);
     check_printed(sigma_of(&bench, "pde"), rows[i].residual, "sigma_r");
     check_printed(sigma_of(&bench, "dirichlet_right"), rows[i].side, "sigma_dbr");
     check_printed(sigma_of(&bench, "flux_left"), rows[i].side, "sigma_nbl");
@@ -93,7 +93,7 @@ static void counts_of_the_text(void **state) {
   (void)state;
   const char *pairs[] = {"Nside=54", "Nflat=128"};
   for (int by_preset = 0; by_preset < 2; by_preset++) {
-    ProblemBench bench = load_with("darcy", by_preset ? "text" : NULL, pairs, by_preset ? 0 : 2);
+    ProblemBench bench = load_with("darcy", by_preset ? "text" : "paper", pairs, by_preset ? 0 : 2);
     assert_int_equal(bench_data(&bench, "flux_left")->points.count, 54);
     assert_int_equal(bench_data(&bench, "dirichlet_right")->points.count, 54);
     assert_int_equal(bench_data(&bench, "flux_top")->points.count, 128);

@@ -14,12 +14,12 @@ extern "C" {
  * the settings of those names. All else that is known of one is its struct rpinn_method_NAME in a file of its own;
  * docs/architecture.md says how to add one. */
 #define RPINN_METHOD_LIST(X)                                                                                 \
-  X(map, "adam", "glorot", "1000")                                                                           \
-  X(rpinn, "adam", "glorot", "1000")                                                                         \
-  X(ensemble, "adam", "glorot", "1000")                                                                      \
-  X(nuts, "adam", "glorot", "1000")                                                                          \
-  X(svgd, "adam", "glorot", "1000")                                                                          \
-  X(laplace, "adam", "glorot", "1000")
+  X(map, "lm", "prior", "1")                                                                                 \
+  X(rpinn, "lm", "prior", "199")                                                                             \
+  X(ensemble, "lm", "prior", "199")                                                                          \
+  X(nuts, "lm", "member", "1000")                                                                            \
+  X(svgd, "adam", "prior", "199")                                                                            \
+  X(laplace, "lm", "prior", "999")
 
 /* The choices of the setting, "map|rpinn|…": every name behind a bar, and the first bar left out. */
 #define RPINN_METHOD_CHOICE(name, ...) "|" #name

@@ -23,7 +23,7 @@ extern "C" {
   X(SAMPLES, "samples", INTEGER, FREE, "auto", 1, 1e9, "",                                                   \
     "draws: members, particles, or draws per chain; auto: by the method")                                    \
   X(ITERATIONS, "iterations", INTEGER, FIXED, "auto", 1, 1e12, "",                                           \
-    "iterations of the optimiser per member, at most; auto: 2000")                                           \
+    "iterations of the optimiser per member, at most; auto: 2000, 1000 for lm, 20000 for lbfgs")             \
   X(OPTIMIZER, "optimizer", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_MINIMIZER_LIST),                \
     "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
     "elsewhere; auto: by the method")                                                                        \
@@ -34,7 +34,8 @@ extern "C" {
   X(GRADIENT_TOLERANCE, "gradient_tolerance", REAL, FIXED, "auto", 1e-300, 1e300, "",                        \
     "an optimiser stops below this gradient norm; auto: 1e-6, never for adam")                               \
   X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, FIXED, "auto", 1e-300, 1, "",                            \
-    "… or when the loss falls by no more than this share; auto: 1e-8, never for adam")                       \
+    "… or when the loss falls by no more than this share; auto: 1e-4 for lm, 1e-8 for lbfgs, never for "   \
+    "adam")                                                                                                  \
   X(PROGRESS_WINDOW, "progress_window", INTEGER, FIXED, "auto", 1, 1e12, "",                                 \
     "… over so many iterations; auto: 100, 20 for lm")                                                       \
   X(CHAINS, "chains", INTEGER, FIXED, "4", 1, 1e6, "", "independent chains of NUTS")                         \
@@ -64,21 +65,21 @@ extern "C" {
     "seed of drawn points alone; auto: the same as data_seed")                                               \
   X(TRUTH_SEED, "truth_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                               \
     "seed of a drawn truth; auto: as the truth says, or the same as data_seed")                              \
-  X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "paper", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
+  X(LIKELIHOOD, "likelihood", CHOICE, FIXED, "noise", 0, 0, RPINN_CHOICES(RPINN_LIKELIHOOD_LIST),            \
     "how weights and noise become variances: see docs/problem-files.md")                                     \
   X(PRIOR_SCALE, "prior_scale", REAL, FIXED, "auto", 1e-300, INFINITY, RPINN_CHOICES(RPINN_SCALE_RULE_LIST), \
     "standard deviation of the prior on network parameters, or how to choose it from the data; inf: no "     \
-    "prior; auto: as prior: says, or by the likelihood")                                                     \
+    "prior; auto: as prior: says, or loo under likelihood noise, by weights and noise under paper")          \
   X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRIOR_SHAPE_LIST),          \
     "fan_in: weights have the prior's deviation divided by the root of their number per unit; auto: as "     \
-    "prior: says, or by the likelihood")                                                                     \
+    "prior: says, or iid")                                                                                   \
   X(PRIOR_PER_FIELD, "prior_per_field", CHOICE, FIXED, "auto", 0, 0,                                         \
     RPINN_CHOICES(RPINN_SCALE_DIVISION_LIST),                                                                \
     "yes: where the data choose the scale, they choose one for every field; auto: as prior: says, or no")    \
   X(PRIOR_INTEGRATE, "prior_integrate", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_SCALE_SPREAD_LIST), \
     "yes: every rPINN member draws a prior scale of its own from what the data say of scales; auto: as "     \
     "prior: says, or no")                                                                                    \
-  X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "no", 0, 0, RPINN_CHOICES(RPINN_FIELD_MAP_LIST),            \
+  X(SCALE_FIELDS, "scale_fields", CHOICE, FIXED, "yes", 0, 0, RPINN_CHOICES(RPINN_FIELD_MAP_LIST),           \
     "fields without scale_inputs and scale_output: map the domain to -1 to 1 and outputs to the mean and "   \
     "spread of what is measured of the field")                                                               \
   X(START, "start", TEXT, FIXED, "auto", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),       \

@@ -50,15 +50,24 @@ static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, cons
   if (!term->has_noise || !(term->noise > 0))
     return rpinn_fail_at(
         context, term->noise_place,
-        "term '%s' has no noise above 0; likelihood noise needs it: expected noise: in every "
-        "fitted term",
+        "term '%s' has no noise above 0; expected noise: with the standard deviation of its data (of an "
+        "equation: how exactly it is to hold), or likelihood: paper, which goes by weights",
         term->name);
   return RPINN_OK;
 }
 
 /* ---- the prior ---- */
 
-/* The setting, where it is not auto, wins over what the file says. */
+static bool every_field_has_a_scale(const RpinnProblem *problem) {
+  bool all = true;
+  for (size_t f = 0; f < problem->num_fields; f++) {
+    const RpinnPriorSpec *own = &problem->fields[f].prior;
+    all = all && own->has_scale && own->rule == RPINN_SCALE_GIVEN;
+  }
+  return all;
+}
+
+/* The setting, where it is not auto, wins over what the file says; under stated noise the data choose what neither says. */
 static void resolve_scale(const RpinnProblem *problem, bool reads_prior, RpinnSigmas *sigmas) {
   const RpinnSettingsValues *settings = &problem->settings;
   RpinnPriorSpec prior = reads_prior ? problem->prior : (RpinnPriorSpec){0};
@@ -71,6 +80,10 @@ static void resolve_scale(const RpinnProblem *problem, bool reads_prior, RpinnSi
         prior.rule = (RpinnScaleRule)k;
   }
   sigmas->rule = RPINN_SCALE_GIVEN;
+  if (!prior.has_scale && reads_prior && !every_field_has_a_scale(problem)) {
+    prior.has_scale = true;
+    prior.rule = RPINN_SCALE_LOO;
+  }
   if (!prior.has_scale) return;
   sigmas->rule = prior.rule;
   sigmas->prior = prior.rule == RPINN_SCALE_GIVEN ? prior.scale : 1;

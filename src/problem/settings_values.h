@@ -25,7 +25,8 @@ int rpinn_settings_choice(const RpinnSettingsValues *settings, RpinnSetting sett
 /* A seed: where the setting is auto, the more general one that it stands for (data_seed, then seed). */
 uint64_t rpinn_settings_seed(const RpinnSettingsValues *settings, RpinnSetting setting);
 void rpinn_settings_reset(RpinnSettingsValues *settings);
-/* Put what the method decides in the place of `auto`: optimizer, start, samples, and by the optimiser iterations. */
+/* Put what the method decides in the place of `auto`: optimizer, start, samples, and by the optimiser iterations and
+ * progress_tolerance. */
 void rpinn_settings_resolve(RpinnSettingsValues *settings);
 /* Parse and check one value; place is where it was written. */
 RpinnStatus rpinn_settings_set(RpinnContext *context, RpinnSettingsValues *settings, RpinnSetting setting,

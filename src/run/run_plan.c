@@ -31,6 +31,10 @@ static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *tex
   append_time(text, estimate.step_seconds * estimate.num_steps);
   rpinn_text_append(text, " at most (%.3g ms per %s measured just now%s)\n", estimate.step_seconds * 1e3,
                     estimate.step, estimate.place);
+  if (run->posteriors[0]->sigmas.rule != RPINN_SCALE_GIVEN)
+    rpinn_text_append(
+        text,
+        "          and before it the choice of the prior's scale, some minimisations for each of a few\n");
   rpinn_text_append(
       text, "  memory  about %.0f MB\n",
       (20e6 + kept * output_bytes + threads * 40 * draw_bytes + 6 * output_bytes + estimate.memory_bytes) *

@@ -20,7 +20,7 @@ terms:
   f: {expect: f, at: {grid: 12}, data: truth, noise: 0.5}
   u: {expect: u, at: {grid: 8}, data: truth, noise: 0.05}
 predict: {grid: 11, quantities: [u, f]}
-settings: {likelihood: noise, samples: 300, nuts: {samples: 120, warmup: 80, max_depth: 6}, svgd: {samples: 30, iterations: 150}}
+settings: {likelihood: noise, prior_scale: 1, optimizer: adam, start: glorot, scale_fields: no, samples: 300, nuts: {samples: 120, warmup: 80, max_depth: 6}, svgd: {samples: 30, iterations: 150}}
 presets:
   dense: {nuts: {metric: dense, warmup: 90}}
 YAML
@@ -102,7 +102,7 @@ run 0 predict limited --points <(printf 'x\n0.5\n')
 has "$out" "u_mean"
 
 # Starts
-for start in glorot prior map zero normal zero_then_normal one; do
+for start in glorot prior member map zero normal zero_then_normal one; do
   run 0 run small.yaml --method nuts --chains 2 --samples 5 --warmup 5 --iterations 50 --start "$start" --quiet --out "start-$start"
 done
 mistake "start member" run small.yaml --method ensemble --start member --out never

@@ -12,7 +12,7 @@ cd "$work"
 try() {
   local name=$1 method=$2 words=$3
   shift 3
-  run 0 run darcy --method "$method" --out "$name" --quiet "$@"
+  run 0 run darcy --preset paper --method "$method" --out "$name" --quiet "$@"
   has "$(< "$name/summary.json")" "\"method\": \"$method\""
   has "$(< "$name/summary.json")" "$words"
   for field in y h; do
@@ -22,9 +22,9 @@ try() {
     if [[ ! -s $name/$file ]]; then complain "$name: no $file"; fi
   done
 }
-try rpinn rpinn '"optimizer": "lm"' --samples 2 --iterations 2
-try ensemble ensemble '"optimizer": "lm"' --samples 2 --iterations 2
-try map map '"optimizer": "lm"' --iterations 2
+try rpinn rpinn '"optimizer": "lm"' --optimizer lm --samples 2 --iterations 2
+try ensemble ensemble '"optimizer": "lm"' --optimizer lm --samples 2 --iterations 2
+try map map '"optimizer": "lm"' --optimizer lm --iterations 2
 try lbfgs rpinn '"optimizer": "lbfgs"' --samples 1 --iterations 3 --optimizer lbfgs
 try adam rpinn '"optimizer": "adam"' --samples 1 --iterations 3 --optimizer adam
 try nuts nuts '"per_chain": [{' --chains 2 --warmup 4 --samples 3 --max-depth 2
@@ -32,7 +32,7 @@ try svgd svgd '"samples": 3' --samples 3 --iterations 2
 
 # What one gets without asking, and what the paper did
 run 0 run darcy --plan
-has "$out" "100 members of 22442 parameters, at most 50 iterations of lm each"
+has "$out" "39 members of 22442 parameters, at most 1000 iterations of lm each"
 run 0 run darcy --preset paper --plan
 has "$out" "500 members of 22442 parameters, at most 50000 iterations of adam each"
 run 0 run darcy --preset paper --samples 1 --iterations 1 --out paper --quiet

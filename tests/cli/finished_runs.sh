@@ -8,8 +8,8 @@ cd "$work"
 # shellcheck source=tests/cli/expect.sh
 . "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
 
-run 0 run poisson-linear --samples 5 --iterations 30 --out "a run" --quiet
-run 0 run poisson-linear --samples 4 --iterations 30 --method ensemble --backend plain --out b
+run 0 run poisson-linear --preset paper --samples 5 --iterations 30 --out "a run" --quiet
+run 0 run poisson-linear --preset paper --samples 4 --iterations 30 --method ensemble --backend plain --out b
 has "$out" "method ensemble: 4 members by adam"
 table=$out
 

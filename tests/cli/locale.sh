@@ -58,16 +58,17 @@ both() {
 
 points=$work/points.csv
 printf 'x\n0.25\n0.75\n' > "$points"
-both rpinn poisson-linear "$points" samples 6 iterations 150 threads 2 sigma 0.125
-both nuts poisson-linear "$points" method nuts chains 2 warmup 40 samples 20 threads 2
-both svgd poisson-linear "$points" method svgd samples 6 iterations 20 threads 2
+paper=(likelihood paper optimizer adam start glorot scale_fields no) # a host program names no preset
+both rpinn poisson-linear "$points" "${paper[@]}" samples 6 iterations 150 threads 2 sigma 0.125
+both nuts poisson-linear "$points" "${paper[@]}" method nuts chains 2 warmup 40 samples 20 threads 2
+both svgd poisson-linear "$points" "${paper[@]}" method svgd samples 6 iterations 20 threads 2
 printf 'x,t\n0.25,0.5\n' > "$points"
 both measured "$RPINN_SOURCE_DIR/tests/problems/measured.yaml" "$points" samples 3 iterations 50
 printf 'x1,x2\n0.25,0.5\n' > "$points"
-both darcy darcy "$points" samples 2 iterations 2
+both darcy darcy "$points" "${paper[@]}" samples 2 iterations 2
 
 # Predictions and table are also those of the command line.
 cd "$work"
-"$RPINN_PROGRAM" run poisson-linear --samples 6 --iterations 150 --threads 2 --set sigma=0.125 --quiet --out line > /dev/null
+"$RPINN_PROGRAM" run poisson-linear --preset paper --samples 6 --iterations 150 --threads 2 --set sigma=0.125 --quiet --out line > /dev/null
 cmp line/predictions.csv comma/rpinn/run/predictions.csv || failed=1
 exit $failed

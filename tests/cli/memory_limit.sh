@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 cd "$work"
 
 # ---- threads: three that work and the one that writes, whatever the environment wants ----
-OPENBLAS_NUM_THREADS=4 OMP_NUM_THREADS=4 "$RPINN_PROGRAM" run poisson-linear --samples 1000000 --iterations 300 --threads 3 \
+OPENBLAS_NUM_THREADS=4 OMP_NUM_THREADS=4 "$RPINN_PROGRAM" run poisson-linear --preset paper --samples 1000000 --iterations 300 --threads 3 \
   --out threads --quiet &
 run=$!
 most=0
@@ -47,19 +47,19 @@ limited() {
   esac
 }
 for limit in 110000 120000 130000 140000 150000 175000 200000 225000 250000 300000 350000 375000 400000 425000 450000; do
-  limited $limit poisson-linear --samples 3 --iterations 100 --threads 2
-  limited $limit darcy --samples 2 --iterations 2 --threads 2
+  limited $limit poisson-linear --preset paper --samples 3 --iterations 100 --threads 2
+  limited $limit darcy --preset paper --optimizer lm --samples 2 --iterations 2 --threads 2
 done
 if ((refused < 3)); then complain "$refused runs were refused for want of memory: the limits try nothing"; fi
 finished=0
-limited 500000 poisson-linear --samples 3 --iterations 100 --threads 1
-limited 1000000 poisson-linear --samples 3 --iterations 100 --threads 2
-limited 2000000 darcy --samples 2 --iterations 2 --threads 2
+limited 500000 poisson-linear --preset paper --samples 3 --iterations 100 --threads 1
+limited 1000000 poisson-linear --preset paper --samples 3 --iterations 100 --threads 2
+limited 2000000 darcy --preset paper --optimizer lm --samples 2 --iterations 2 --threads 2
 if ((finished != 3)); then complain "$finished of 3 runs with enough memory finished: $(< stderr)"; fi
 
 # OpenBLAS works in 128 MiB per thread, for which it would ask for ever.
 refused=0
-for limit in 150000 200000 250000; do limited $limit darcy --samples 2 --iterations 2 --threads 2; done
+for limit in 150000 200000 250000; do limited $limit darcy --preset paper --optimizer lm --samples 2 --iterations 2 --threads 2; done
 if ((refused != 3)); then complain "$refused of 3 runs without enough memory were refused"; fi
 has "$(< stderr)" 'out of memory'
 exit $failed

@@ -56,7 +56,7 @@ name=$RPINN_SOURCE_DIR/problems/poisson-linear.yaml
 if [[ $(< piped) != "$expected" ]]; then complain "a problem through a pipe is another one: $(< piped)"; fi
 # Data are read once, by however many threads.
 printf 'term,x,value\nf,0.1,0.5\nf,0.9,0.2\nb,-1,0\nb,1,0\n' > data.csv
-piped=(--samples 2 --iterations 5 --threads 2 --quiet)
+piped=(--preset paper --samples 2 --iterations 5 --threads 2 --quiet)
 run 0 run poisson-linear --data data.csv "${piped[@]}" --out from-file
 run 0 run poisson-linear --data <(cat data.csv) "${piped[@]}" --out from-pipe
 if ! cmp from-file/posterior.nc from-pipe/posterior.nc; then complain "data through a pipe are other data"; fi
@@ -71,7 +71,7 @@ fields:
   u: {network: [8]}
 terms:
   eq: {expect: "d(u, x, x) + a", at: {grid: 16}, data: 0, noise: 0.1}
-settings: {likelihood: noise, prior_scale: 1, chains: 2, threads: 1}
+settings: {likelihood: noise, prior_scale: 1, optimizer: adam, start: glorot, scale_fields: no, chains: 2, threads: 1}
 END
 lacks() { # TEXT WORDS
   if [[ $1 == *"$2"* ]]; then complain "'$2' in: $1"; fi

@@ -173,7 +173,7 @@ run 0 check elsewhere/tabled.yaml
 has "$out" "no data yet"
 run 0 check elsewhere/tabled.yaml --truth '{csv: flow.csv, y: log(k), h: h - 1}'
 if [[ $out == *"no data yet"* ]]; then complain "--truth is not taken: $out"; fi
-run 0 run elsewhere/tabled.yaml --truth flow.csv --samples 1 --iterations 3 --out with-truth --quiet
+run 0 run elsewhere/tabled.yaml --truth flow.csv --prior-scale 1 --samples 1 --iterations 3 --out with-truth --quiet
 grep -q '"h": {"rl2": [0-9]' with-truth/summary.json || complain "no errors of h with --truth"
 same with-truth/truth.csv flow.csv
 mistake "--truth:1:17: unknown field, quantity or unknown 'z'" check elsewhere/tabled.yaml --truth '{csv: flow.csv, z: 1}'
@@ -181,7 +181,7 @@ mistake "nowhere.csv" check elsewhere/tabled.yaml --truth nowhere.csv
 mistake "--truth has an empty value" check elsewhere/tabled.yaml --truth=
 
 # darcy needs nothing from outside: it runs on the truth that it makes, has errors against it, and run.yaml makes it again.
-run 0 run darcy --samples 1 --iterations 3 --out darcy --quiet
+run 0 run darcy --preset paper --optimizer lm --samples 1 --iterations 3 --out darcy --quiet
 grep -q '"y": {"rl2": [0-9]' darcy/summary.json || complain "no errors of y: $(< darcy/summary.json)"
 grep -q '"h": {"rl2": [0-9]' darcy/summary.json || complain "no errors of h: $(< darcy/summary.json)"
 run 0 run darcy/run.yaml --out again --quiet

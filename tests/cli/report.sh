@@ -9,11 +9,11 @@ cd "$work"
 # shellcheck source=tests/cli/expect.sh
 . "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
 
-run 0 run poisson-linear --samples 5 --iterations 30 --out "a run" --quiet
-run 0 run poisson-linear --samples 4 --iterations 30 --method ensemble --out b --quiet
-run 0 run poisson-linear --samples 6 --iterations 20 --method svgd --out s --quiet
-run 0 run poisson-linear --method nuts --chains 3 --warmup 20 --samples 20 --max-depth 4 --quiet --out n
-run 0 run poisson-linear --method map --iterations 30 --out m --quiet
+run 0 run poisson-linear --preset paper --samples 5 --iterations 30 --out "a run" --quiet
+run 0 run poisson-linear --preset paper --samples 4 --iterations 30 --method ensemble --out b --quiet
+run 0 run poisson-linear --preset paper --samples 6 --iterations 20 --method svgd --out s --quiet
+run 0 run poisson-linear --preset paper --method nuts --chains 3 --warmup 20 --samples 20 --max-depth 4 --quiet --out n
+run 0 run poisson-linear --preset paper --method map --iterations 30 --out m --quiet
 
 # Without gnuplot, which draws slowly.
 undrawn() {

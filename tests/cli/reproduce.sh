@@ -66,7 +66,7 @@ mistake "$run/summary.json:1:2" reproduce table1 --out one
 mkdir -p reference/data
 data=reference/data
 for sigma in 0.1 0.01; do
-  run 0 run poisson-nonlinear --set sigma=$sigma --samples 1 --iterations 1 --out "$data/$sigma" --quiet
+  run 0 run poisson-nonlinear --preset paper --set sigma=$sigma --samples 1 --iterations 1 --out "$data/$sigma" --quiet
   { echo term,x,value && awk -F, 'NR > 1 && NR % 20 == 2 { print "f," $1 "," $11 }' "$data/$sigma/predictions.csv" &&
     echo b,-0.7,0.66 && echo b,0.7,-0.66; } > "$data/poisson_nonlinear_Nf32_sigma$sigma.csv"
 done

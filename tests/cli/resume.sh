@@ -15,7 +15,7 @@ problem() { # CORRECT SAMPLES THREADS UNIT
     "terms:" "  v: {expect: v, at: {grid: 4}, data: truth, noise: 0.1}" "  r: {expect: correct * v, at: {grid: 3}, data: 0, weight: 1}" \
     "prior: {reference_term: v}" "predict: {grid: 5, quantities: [samples]}" > named.yaml
 }
-small=(--iterations 5 --out named --quiet)
+small=(--likelihood paper --optimizer adam --start glorot --scale-fields no --iterations 5 --out named --quiet)
 problem 1 2 3 m
 run 0 run named.yaml --samples 2 "${small[@]}"
 cp named/posterior.nc before.nc

@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 # shellcheck source=tests/cli/expect.sh
 . "$RPINN_SOURCE_DIR/tests/cli/expect.sh"
-small=(poisson-linear --iterations 5 --quiet)
+small=(poisson-linear --preset paper --iterations 5 --quiet)
 
 # --resume where nothing is begins a run and says so; after that it goes on.
 run 0 run "${small[@]}" --samples 2 --out a/new/run --resume
@@ -96,11 +96,11 @@ mistake "whole: this run has 4 members already, and --samples asks for 3; expect
 has "$(< whole/run.yaml)" "samples: 4"
 cmp whole/summary.json before.json || complain "a refused --resume changed summary.json"
 run 0 run "${small[@]}" --samples 4 --out whole --resume
-run 0 run poisson-linear --method nuts --warmup 5 --chains 2 --samples 6 --max-depth 2 --out six --quiet
+run 0 run poisson-linear --preset paper --method nuts --warmup 5 --chains 2 --samples 6 --max-depth 2 --out six --quiet
 mistake "six: this run has 6 draws in a chain already, and --samples asks for 5" \
-  run poisson-linear --method nuts --warmup 5 --chains 2 --samples 5 --max-depth 2 --out six --quiet --resume
-run 0 run poisson-linear --method svgd --samples 4 --iterations 3 --out particles --quiet
+  run poisson-linear --preset paper --method nuts --warmup 5 --chains 2 --samples 5 --max-depth 2 --out six --quiet --resume
+run 0 run poisson-linear --preset paper --method svgd --samples 4 --iterations 3 --out particles --quiet
 mistake "this run has 4 particles, which move together; found --samples 3, expected 4" \
-  run poisson-linear --method svgd --samples 3 --iterations 3 --out particles --quiet --resume
+  run poisson-linear --preset paper --method svgd --samples 3 --iterations 3 --out particles --quiet --resume
 has "$(< particles/run.yaml)" "samples: 4"
 exit $failed

@@ -58,7 +58,7 @@ same_results() { # DIR DIR
   done
 }
 
-settings=(poisson-linear --set Nf=8 --samples 3 --threads 2)
+settings=(poisson-linear --preset paper --set Nf=8 --samples 3 --threads 2)
 
 # ---- while the start is sought ----
 map=("${settings[@]}" --start map --iterations 20000)
@@ -74,7 +74,7 @@ run 0 run "${map[@]}" --out map_HUP --resume
 same_results map_whole map_HUP
 
 # ---- while members are made ----
-members=(poisson-linear --set Nf=8 --samples 6 --threads 2 --iterations 15000)
+members=(poisson-linear --preset paper --set Nf=8 --samples 6 --threads 2 --iterations 15000)
 run 0 run "${members[@]}" --out members_whole
 start "${members[@]}" --out members
 wait_for members 'new problem'
@@ -96,7 +96,7 @@ expect_end 130 'interrupted'
 ended=0
 for delay in 0.5 1 2 4; do
   rm -rf impatient
-  start poisson-linear --set Nf=100000 --backend plain --samples 1 --iterations 10000 --out impatient
+  start poisson-linear --preset paper --set Nf=100000 --backend plain --samples 1 --iterations 10000 --out impatient
   wait_for impatient 'new problem'
   sleep "$delay"
   kill -s TERM "$run" 2> /dev/null || true
@@ -111,7 +111,7 @@ if ((ended != 143)); then complain "two signals: exit code $ended, expected 143"
 
 # ---- while results are made: many points, slowly ----
 sed 's/grid: 201/grid: 1001/' "$RPINN_SOURCE_DIR/problems/poisson-linear.yaml" > many.yaml
-results=(many.yaml --set Nf=8 --samples 60 --iterations 1 --threads 2 --backend plain)
+results=(many.yaml --preset paper --set Nf=8 --samples 60 --iterations 1 --threads 2 --backend plain)
 run 0 run "${results[@]}" --out results_whole
 start "${results[@]}" --out results
 wait_for results 'results are being made'
@@ -146,7 +146,7 @@ expect_end 0 ''
 same_results members_whole nohup
 
 # ---- nobody reads ----
-quick=(poisson-linear --set Nf=8 --samples 6 --iterations 100)
+quick=(poisson-linear --preset paper --set Nf=8 --samples 6 --iterations 100)
 run 0 run "${quick[@]}" --out quick_whole
 mkfifo pipe
 exec 3<> pipe

@@ -22,6 +22,10 @@ terms:
 predict: {grid: 7, quantities: [u, f]}
 settings:
   likelihood: noise
+  prior_scale: 1
+  optimizer: adam
+  start: glorot
+  scale_fields: no
   samples: 12
   iterations: 40
   nuts: {samples: 20, warmup: 20, max_depth: 4}

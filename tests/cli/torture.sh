@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-settings=(poisson-linear --set Nf=8 --samples 60 --iterations 400 --quiet)
+settings=(poisson-linear --preset paper --set Nf=8 --samples 60 --iterations 400 --quiet)
 "$RPINN_PROGRAM" run "${settings[@]}" --out whole
 files=(predictions.csv summary.csv run.yaml)
 if [[ -e whole/posterior.nc ]]; then files+=(posterior.nc); fi
@@ -43,7 +43,7 @@ echo "$done_kills kills over $round runs: always the same bytes"
 # Ctrl-C and SIGTERM save and say so.
 for signal in INT TERM; do
   rm -rf broken
-  "$RPINN_PROGRAM" run poisson-linear --samples 4000 --iterations 2000 --out broken --quiet 2> error &
+  "$RPINN_PROGRAM" run poisson-linear --preset paper --samples 4000 --iterations 2000 --out broken --quiet 2> error &
   run=$!
   sleep 0.5
   kill -s "$signal" "$run"
@@ -57,11 +57,11 @@ done
 
 # Two runs in one directory: the second refuses.
 rm -rf broken
-"$RPINN_PROGRAM" run poisson-linear --samples 4000 --out broken --quiet 2> /dev/null &
+"$RPINN_PROGRAM" run poisson-linear --preset paper --samples 4000 --out broken --quiet 2> /dev/null &
 run=$!
 sleep 0.5
 status=0
-"$RPINN_PROGRAM" run poisson-linear --samples 4000 --out broken --quiet --resume 2> error || status=$?
+"$RPINN_PROGRAM" run poisson-linear --preset paper --samples 4000 --out broken --quiet --resume 2> error || status=$?
 kill -9 "$run"
 wait "$run" 2> /dev/null || true
 if ((status != 2)) || ! grep -q "another run" error; then
