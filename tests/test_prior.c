@@ -174,9 +174,12 @@ static void test_tolerances_are_given(void **state) {
     left_out += learn(&others, rows[i], slopes + i * N);
   }
   RpinnDoubleTarget target;
+  double densities[MOST_ROWS];
+  RpinnScaleView view = {.densities = densities};
   RpinnScaleTrial trial = {0};
   bench_require(&bench, rpinn_double_target_open(bench.context, bench.posterior, &target), "target");
-  bench_require(&bench, rpinn_scale_judge(bench.context, &target.squares, is_data, zero, &trial), "judge");
+  bench_require(&bench, rpinn_scale_look(bench.context, &target.squares, is_data, zero, &view), "look");
+  rpinn_scale_trial_pool(&trial, M, is_data, 1, &view);
   check_relative(trial.log_evidence, evidence, 1e-9);
   check_relative(trial.leave_one_out, left_out, 1e-9);
   check_relative(trial.misfit, misfit, 1e-12);
@@ -191,41 +194,56 @@ static void test_tolerances_are_given(void **state) {
   "terms: {u: {expect: u, at: {grid: 12}, data: truth, noise: 0.05}}\nsettings: {likelihood: noise, "        \
   "scale_fields: yes}\n"
 
-static void choose(const ProblemBench *bench, RpinnScaleRule rule, size_t threads, RpinnPriorChoice *choice) {
-  RpinnPriorChoiceOptions options = {.rule = rule, .num_threads = threads};
+static void choose(const ProblemBench *bench, RpinnPriorChoiceOptions options, RpinnPriorChoice *choice) {
   bench_require(bench, rpinn_prior_choose(bench->context, bench->posterior, &options, choice), "choice");
+}
+
+/* The rule itself, from the figures of the trials. */
+static void check_rule(const RpinnPriorChoice *choice) {
+  double highest = -(double)INFINITY;
+  bool by_evidence = choice->rule == RPINN_SCALE_EVIDENCE;
+  for (size_t t = 0; t < choice->num_trials; t++)
+    highest = fmax(highest, by_evidence ? choice->trials[t].log_evidence : choice->trials[t].leave_one_out);
+  const RpinnScaleTrial *chosen = &choice->trials[choice->chosen];
+  if (by_evidence) {
+    check_close(chosen->log_evidence, highest, 0);
+    return;
+  }
+  assert_true(chosen->leave_one_out >= highest - 1);
+  for (size_t t = 0; t < choice->chosen; t++) assert_true(choice->trials[t].leave_one_out < highest - 1);
 }
 
 static void test_choice(void **state) {
   (void)state;
   ProblemBench bench = build(CURVE);
-  RpinnPriorChoice one, three, evidence;
-  choose(&bench, RPINN_SCALE_LOO, 1, &one);
-  choose(&bench, RPINN_SCALE_LOO, 3, &three);
-  choose(&bench, RPINN_SCALE_EVIDENCE, 2, &evidence);
+  RpinnPriorChoice one, three, evidence, minimum;
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .num_threads = 1}, &one);
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .num_threads = 3}, &three);
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_EVIDENCE, .num_threads = 2}, &evidence);
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .at_minimum = true, .num_threads = 2},
+         &minimum);
   /* Threads leave no mark. */
   assert_int_equal(one.num_trials, three.num_trials);
   for (size_t t = 0; t < one.num_trials; t++)
     assert_memory_equal(&one.trials[t], &three.trials[t], sizeof one.trials[t]);
   assert_int_equal(one.chosen, three.chosen);
-  assert_memory_equal(one.theta, three.theta, bench.posterior->model.num_parameters * sizeof(double));
-  /* Scales rise, and energies fall as the prior gives way. */
-  double highest = -(double)INFINITY, most_evidence = highest;
-  for (size_t t = 0; t < one.num_trials; t++) {
-    if (t) assert_true(one.trials[t].scale > one.trials[t - 1].scale);
-    if (t) assert_true(one.trials[t].energy < one.trials[t - 1].energy);
-    highest = fmax(highest, one.trials[t].leave_one_out);
+  const RpinnPriorChoice *choices[] = {&one, &evidence, &minimum};
+  for (size_t k = 0; k < 3; k++) {
+    /* Scales rise, and energies fall as the prior gives way; the climb goes on until the criterion has fallen. */
+    for (size_t t = 1; t < choices[k]->num_trials; t++) {
+      assert_true(choices[k]->trials[t].scale > choices[k]->trials[t - 1].scale);
+      assert_true(choices[k]->trials[t].energy < choices[k]->trials[t - 1].energy);
+    }
+    check_rule(choices[k]);
+    assert_true(choices[k]->trials[choices[k]->chosen].misfit < 4);
   }
-  for (size_t t = 0; t < evidence.num_trials; t++)
-    most_evidence = fmax(most_evidence, evidence.trials[t].log_evidence);
-  /* The smallest scale within a nat of the highest; the highest evidence itself. */
-  assert_true(one.trials[one.chosen].leave_one_out >= highest - 1);
-  for (size_t t = 0; t < one.chosen; t++) assert_true(one.trials[t].leave_one_out < highest - 1);
-  check_close(evidence.trials[evidence.chosen].log_evidence, most_evidence, 0);
-  assert_true(one.trials[one.chosen].misfit < 2);
+  assert_int_equal(one.trials[0].num_starts, 8);
+  assert_true(minimum.trials[0].num_starts > 4);
+  assert_true(!one.theta && minimum.theta);
   rpinn_prior_choice_free(&one);
   rpinn_prior_choice_free(&three);
   rpinn_prior_choice_free(&evidence);
+  rpinn_prior_choice_free(&minimum);
   bench_close(&bench);
 }
 
@@ -238,15 +256,18 @@ static void test_choice(void **state) {
   "  v: {expect: v + 0*w, at: {grid: 10}, data: truth, noise: 0.01}\nprior: {" prior "}\n"                   \
   "settings: {likelihood: noise, scale_fields: no, prior_shape: iid}\n"
 
-static void test_factors(void **state) {
-  (void)state;
+static void check_factors(bool at_minimum) {
   ProblemBench bench = build(TWO_FIELDS("scale: loo, per_field: true"));
   const RpinnFieldPrior *fields = bench.posterior->sigmas.fields;
   RpinnPriorChoice choice, again;
   double factors[3];
   assert_true(fields[0].is_separate && fields[1].is_separate && !fields[2].is_separate);
-  choose(&bench, RPINN_SCALE_LOO, 2, &choice);
-  choose(&bench, RPINN_SCALE_LOO, 1, &again);
+  choose(&bench,
+         (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .at_minimum = at_minimum, .num_threads = 2},
+         &choice);
+  choose(&bench,
+         (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .at_minimum = at_minimum, .num_threads = 1},
+         &again);
   double scale = choice.trials[choice.chosen].scale;
   assert_int_equal(choice.num_lines, 2);
   for (size_t k = 0; k < 2; k++) {
@@ -277,15 +298,66 @@ static void test_factors(void **state) {
   rpinn_prior_choice_free(&choice);
   rpinn_prior_choice_free(&again);
   bench_close(&bench);
-  /* A field with a rule of its own is one of them; one that is alone has the scale itself. */
-  bench =
+}
+
+/* A field with a rule of its own is one of them; one that is alone has the scale itself. */
+static void test_factors(void **state) {
+  (void)state;
+  check_factors(true);
+  check_factors(false);
+  ProblemBench bench =
       build("name: t\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [3], prior: {factor: 2}}, v: {network: "
             "[3], prior: {scale: loo}}}\nterms:\n  u: {expect: u + v, at: {grid: 3}, data: x, perturb: "
             "true, noise: 0.1}\nprior: {scale: loo}\nsettings: {likelihood: noise, scale_fields: no}\n");
-  fields = bench.posterior->sigmas.fields;
+  const RpinnFieldPrior *fields = bench.posterior->sigmas.fields;
   assert_true(!fields[0].is_separate && fields[1].is_separate);
   check_close(bench.posterior->model.prior_root[0], 0.5, 0);
   bench_close(&bench);
+}
+
+/* A member's energy is the median of all of them, and a linear model says the same wherever it is linearised. */
+static void test_members_of_a_linear_model(void **state) {
+  (void)state;
+  ProblemBench bench =
+      build("name: c\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [8, 8], trainable: output}}\n"
+            "truth: {u: sin(5*x)}\nterms: {u: {expect: u, at: {grid: 12}, data: truth, noise: 0.05}}\n"
+            "settings: {likelihood: noise, scale_fields: yes}\n");
+  RpinnPriorChoice members, minimum;
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .num_threads = 2}, &members);
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .at_minimum = true, .num_threads = 2},
+         &minimum);
+  assert_int_equal(members.chosen, minimum.chosen);
+  assert_int_equal(members.num_trials, minimum.num_trials);
+  for (size_t t = 0; t < members.num_trials; t++) {
+    check_relative(members.trials[t].leave_one_out, minimum.trials[t].leave_one_out, 1e-6);
+    check_relative(members.trials[t].log_evidence, minimum.trials[t].log_evidence, 1e-6);
+    size_t below = 0, above = 0;
+    for (size_t k = 0; k < members.trials[t].num_starts; k++) {
+      below += members.trials[t].start_energies[k] < members.trials[t].energy;
+      above += members.trials[t].start_energies[k] > members.trials[t].energy;
+    }
+    assert_true(below == 4 && above == 4);
+  }
+  rpinn_prior_choice_free(&members);
+  rpinn_prior_choice_free(&minimum);
+  bench_close(&bench);
+}
+
+/* Means over points: of densities row by row, and of evidences; tolerance rows and points that are not finite say nothing. */
+static void test_pool(void **state) {
+  (void)state;
+  double first[] = {-1, -7, -2}, second[] = {-3, -8, -1}, nothing[] = {0, 0, 0};
+  static const bool is_data[] = {true, false, true};
+  const RpinnScaleView views[] = {{.is_finite = true, .log_evidence = -4, .misfit = 1, .densities = first},
+                                  {.is_finite = false, .densities = nothing},
+                                  {.is_finite = true, .log_evidence = -6, .misfit = 3, .densities = second}};
+  RpinnScaleTrial trial = {0};
+  rpinn_scale_trial_pool(&trial, 3, is_data, 3, views);
+  check_relative(trial.leave_one_out, log((exp(-1) + exp(-3)) / 2) + log((exp(-2) + exp(-1)) / 2), 1e-14);
+  check_relative(trial.log_evidence, log((exp(-4) + exp(-6)) / 2), 1e-14);
+  check_close(trial.misfit, 2, 0);
+  rpinn_scale_trial_pool(&trial, 3, is_data, 2, (const RpinnScaleView[]){views[1], views[1]});
+  assert_true(isnan(trial.leave_one_out) && isnan(trial.log_evidence) && isnan(trial.misfit));
 }
 
 /* Nothing was measured: the equation and the known ends are all there is, and choose. */
@@ -300,7 +372,7 @@ static void test_choice_without_data(void **state) {
   bool is_data[14];
   rpinn_posterior_data_rows(bench.posterior, is_data);
   for (size_t i = 0; i < 14; i++) assert_false(is_data[i]);
-  choose(&bench, RPINN_SCALE_LOO, 2, &choice);
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .num_threads = 2}, &choice);
   /* The figures are of all rows, and tell the scales apart. */
   double highest = -(double)INFINITY, lowest = (double)INFINITY;
   for (size_t t = 0; t < choice.num_trials; t++) {
@@ -336,6 +408,8 @@ int main(void) {
                                      cmocka_unit_test(test_tolerances_are_given),
                                      cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_factors),
+                                     cmocka_unit_test(test_members_of_a_linear_model),
+                                     cmocka_unit_test(test_pool),
                                      cmocka_unit_test(test_choice_without_data),
                                      cmocka_unit_test(test_collapse_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

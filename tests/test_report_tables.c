@@ -197,13 +197,14 @@ static void chains_and_their_scores(void **state) {
 /* ---- the prior ---- */
 
 /* Three scales with figures by hand, the middle one chosen. */
-static void set_choice(RpinnRun *run, size_t chosen) {
+static void set_choice(RpinnRun *run, size_t chosen, bool at_minimum) {
   run->prior = (RpinnPriorChoice){.rule = RPINN_SCALE_LOO,
                                   .num_trials = 3,
                                   .chosen = chosen,
-                                  .trials = {{0.25, 2, {9, 30}, 9, 8.95, -20.5, -14.5, 1.5},
-                                             {0.5, 3, {7.5, 6.75, 7}, 6.75, 6.5, -10.75, -11, 0.875},
-                                             {2, 1, {3}, 3, 3, -12.25, -18, 0.5}}};
+                                  .at_minimum = at_minimum,
+                                  .trials = {{0.25, 2, {9, 30}, 1, true, 9, -20.5, -14.5, 1.5},
+                                             {0.5, 3, {7.5, 6.75, 7}, 3, false, 6.75, -10.75, -11, 0.875},
+                                             {2, 1, {3}, 1, true, 3, -12.25, -18, 0.5}}};
 }
 
 static void a_chosen_prior(void **state) {
@@ -212,24 +213,29 @@ static void a_chosen_prior(void **state) {
   RpinnText text = report_text(&made);
   assert_null(strstr(text.bytes, "chosen from the data"));
   rpinn_text_free(&text);
-  set_choice(made.run, 1);
+  set_choice(made.run, 1, true);
   text = report_text(&made);
   check_lines(&text,
               "The scale 0.5000 was chosen from the data by loo: the smallest scale within one nat of the "
               "best leave-one-out sum.");
   check_lines(&text, "scale|leave-one-out|log evidence|loss|misfit|starts at the minimum||\n\n"
                      "0.2500|-14.500|-20.500|9|1.50|1 of 2||\n"
-                     "0.5000|-11|-10.750|6.7500|0.875|3 of 3|chosen, not converged|\n"
+                     "0.5000|-11|-10.750|6.7500|0.875|3 of 3|chosen, too few|\n"
                      "2|-18|-12.250|3|0.500|1 of 1||");
+  assert_non_null(strstr(text.bytes, "of the model linearised at the most probable parameters under"));
   assert_null(strstr(text.bytes, "that was tried"));
+  assert_null(strstr(text.bytes, "of the ladder"));
   rpinn_text_free(&text);
-  set_choice(made.run, 2);
+  set_choice(made.run, 2, false);
   text = report_text(&made);
   check_lines(&text, "This is the largest scale that was tried: a larger one may do better.");
+  check_lines(&text, "scale|leave-one-out|log evidence|loss|misfit|members converged||");
+  assert_non_null(strstr(text.bytes, "of the model linearised at a few rPINN members under"));
   rpinn_text_free(&text);
-  set_choice(made.run, 0);
+  set_choice(made.run, 0, false);
   text = report_text(&made);
-  check_lines(&text, "This is the smallest scale that was tried: a smaller one may do as well.");
+  check_lines(&text,
+              "This is the smallest scale of the ladder: a narrower prior would do as well for the data.");
   rpinn_text_free(&text);
   report_bench_close(&made);
 }

@@ -65,9 +65,10 @@ static void draw_curves(const RpinnReport *report, const RpinnPriorChoice *choic
   rpinn_figure_close(report->page);
 }
 
-static void write_table(size_t count, const RpinnScaleTrial *trials, size_t chosen, RpinnText *page) {
-  static const char *const columns[] = {
-      "scale", "leave-one-out", "log evidence", "loss", "misfit", "starts at the minimum", "@"};
+static void write_table(size_t count, const RpinnScaleTrial *trials, size_t chosen, bool at_minimum,
+                        RpinnText *page) {
+  const char *const columns[] = {
+      "scale", "leave-one-out", "log evidence", "loss", "misfit", rpinn_prior_starts_title(at_minimum), "@"};
   rpinn_table_open(page, 7, columns);
   for (size_t t = 0; t < count; t++) {
     const RpinnScaleTrial *trial = &trials[t];
@@ -77,29 +78,31 @@ static void write_table(size_t count, const RpinnScaleTrial *trials, size_t chos
     rpinn_table_number(page, trial->log_evidence, 5);
     rpinn_table_number(page, trial->energy, 5);
     rpinn_table_number(page, trial->misfit, 3);
-    rpinn_text_append(page, "<td>%zu of %zu</td><td class=\"text\">%s%s</td></tr>\n",
-                      rpinn_scale_trial_at_minimum(trial), trial->num_starts, t == chosen ? "chosen" : "",
-                      rpinn_scale_trial_converged(trial) ? ""
-                      : t == chosen                      ? ", not converged"
-                                                         : "not converged");
+    rpinn_text_append(page, "<td>%zu of %zu</td><td class=\"text\">%s%s</td></tr>\n", trial->num_at_minimum,
+                      trial->num_starts, t == chosen ? "chosen" : "",
+                      trial->converged ? ""
+                      : t == chosen    ? ", too few"
+                                       : "too few");
   }
   rpinn_table_close(page);
 }
 
-static void write_line(const RpinnProblem *problem, const RpinnFieldLine *line, RpinnText *page) {
+static void write_line(const RpinnProblem *problem, const RpinnFieldLine *line, bool at_minimum,
+                       RpinnText *page) {
   rpinn_text_append(page, "<p>Field <code>");
   rpinn_markup_text(page, line->field < problem->num_fields ? problem->fields[line->field].name : "");
   rpinn_text_append(page, "</code>, with the scales of the others fixed: ");
   rpinn_markup_number(page, line->trials[line->chosen].scale, 4);
   rpinn_text_append(page, ".</p>\n");
-  write_table(line->num_trials, line->trials, line->chosen, page);
+  write_table(line->num_trials, line->trials, line->chosen, at_minimum, page);
 }
 
 static void write_end(const RpinnPriorChoice *choice, RpinnText *page) {
   RpinnScaleEnd end = rpinn_prior_choice_end(choice);
   if (end == RPINN_SCALE_SMALLEST)
-    rpinn_text_append(page, "<p>This is the smallest scale that was tried: a smaller one may do as "
-                            "well.</p>\n");
+    rpinn_text_append(page,
+                      "<p>This is the smallest scale of the ladder: a narrower prior would do as well for "
+                      "the data.</p>\n");
   if (end == RPINN_SCALE_LARGEST)
     rpinn_text_append(page, "<p>This is the largest scale that was tried: a larger one may do "
                             "better.</p>\n");
@@ -130,12 +133,13 @@ void rpinn_report_prior(const RpinnReport *report) {
   rpinn_text_append(page, "<div class=\"figures\">\n");
   draw_curves(report, choice);
   rpinn_text_append(page, "</div>\n");
-  write_table(choice->num_trials, choice->trials, choice->chosen, page);
-  for (size_t k = 0; k < choice->num_lines; k++) write_line(report->run->problem, &choice->lines[k], page);
+  write_table(choice->num_trials, choice->trials, choice->chosen, choice->at_minimum, page);
+  for (size_t k = 0; k < choice->num_lines; k++)
+    write_line(report->run->problem, &choice->lines[k], choice->at_minimum, page);
   rpinn_text_append(page,
                     "<p class=\"note\">Leave-one-out: the log density of every measured value given all "
                     "others, summed; log evidence: that of all measured values given the tolerances; both "
-                    "of the model linearised at the most probable parameters under that scale, whose loss "
-                    "is shown. Misfit: the mean square of (value &#8722; prediction)&#8201;/&#8201;noise "
-                    "there.</p>\n</section>\n");
+                    "of the model linearised at %s under that scale, whose loss is shown. Misfit: the mean "
+                    "square of (value &#8722; prediction)&#8201;/&#8201;noise there.</p>\n</section>\n",
+                    choice->at_minimum ? "the most probable parameters" : "a few rPINN members");
 }

@@ -58,8 +58,9 @@ static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *
     double normal = rpinn_stream_normal(&stream);
     if (model->prior_root[j] > 0) theta[j] = model->prior_mean[j] + normal / model->prior_root[j];
   }
-  return rpinn_scale_minimise(context, &own->target.squares, ITERATIONS, pool_is_stopped, pool, theta,
-                              &own->search->energies[start]);
+  bool converged;
+  return rpinn_scale_minimise(context, &own->target.squares, NULL, ITERATIONS, pool_is_stopped, pool, theta,
+                              &own->search->energies[start], &converged);
 }
 
 /* ---- in the thread of the caller ---- */
@@ -182,7 +183,7 @@ static RpinnStatus look_up_choice(RpinnContext *context, RpinnRun *run, RpinnLap
   if (!*found) return RPINN_OK;
   const RpinnScaleTrial *trial = &choice->trials[choice->chosen];
   laplace->num_starts = (double)trial->num_starts;
-  laplace->num_at_minimum = (double)rpinn_scale_trial_at_minimum(trial);
+  laplace->num_at_minimum = (double)trial->num_at_minimum;
   return RPINN_OK;
 }
 

@@ -83,9 +83,10 @@ typedef struct RpinnMethod {
   bool has_one_draw;         /* whatever the setting `samples` says */
   bool minimises;            /* every draw is a minimiser */
   bool has_offsets;          /* … of an energy with noise of its own */
-  bool has_weights;          /* converged draws have importance weights */
-  bool needs_prior;          /* on every parameter */
-  bool moves_together;       /* every draw depends on all others, and so on their number */
+  bool prior_at_minimum; /* a scale of the prior is chosen where the energy is least, not where draws are */
+  bool has_weights;      /* converged draws have importance weights */
+  bool needs_prior;      /* on every parameter */
+  bool moves_together;   /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
   const RpinnDrawKind *draws;

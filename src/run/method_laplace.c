@@ -92,6 +92,7 @@ const RpinnMethod rpinn_method_laplace = {
                "parameters, an approximation otherwise.",
     .unit = "draw",
     .progress_unit = "draws",
+    .prior_at_minimum = true,
     .needs_prior = true,
     .draws = &rpinn_member_draws,
     .check_settings = check_settings,

@@ -23,6 +23,7 @@ const RpinnMethod rpinn_method_map = {
     .meaning = "The most probable point of the posterior: one minimiser of the loss.",
     RPINN_METHOD_OF_MINIMISERS,
     .has_one_draw = true,
+    .prior_at_minimum = true,
     .check_settings = check_settings,
     .plan = plan,
     .describe_settings = describe_settings,

@@ -1,6 +1,7 @@
-/* Every trial has a few starts drawn from its own prior (near zero a search ends in u = 0 with all data as noise), the same
- * normals for each scale, and then starts from the minimisers of its neighbours, so that the criterion is a smooth curve over
- * the scales and not the luck of starts. */
+/* At members: a few rPINN members of each scale, the same normals for every scale, and what the model linearised at each of
+ * them foretells. At the minimum: a few starts drawn from the prior of each scale (near zero a search ends in u = 0 with all
+ * data as noise), then starts from the minimisers of its neighbours, so that the criterion is a smooth curve over the scales
+ * and not the luck of starts. */
 #include "prior_choice.h"
 
 #include <math.h>
@@ -11,36 +12,44 @@
 #include "task_pool.h"
 
 enum {
+  MEMBERS = 8,
   FRESH_STARTS = 4,
-  MAX_JOBS = RPINN_MAX_SCALE_TRIALS * FRESH_STARTS,
-  ITERATIONS = 200,
-  MAX_WIDENINGS = 3
+  FIRST_RUNGS = 3, /* tried at once, before the criterion is asked whether to climb on */
+  NUM_RUNGS = 6,
+  MAX_TRIALS = NUM_RUNGS > RPINN_MAX_LINE_TRIALS ? NUM_RUNGS : RPINN_MAX_LINE_TRIALS,
+  MAX_JOBS = RPINN_MAX_LINE_TRIALS * MEMBERS, /* at once */
+  ITERATIONS = 200
 };
-static const double widening = 1.6;
+static const double fall = 5; /* nats below the highest that end the climb */
 
-/* One minimisation, or one judgement, of a trial. */
+/* The lowest rung is where a network of this prior is about as large as the outputs it is scaled to: below it bands do not
+ * hold (bench/results/calibration.md). */
+static const double ladders[][NUM_RUNGS] = {
+    [RPINN_PRIOR_IID] = {0.3, 0.5, 0.8, 1.2, 1.9, 3}, [RPINN_PRIOR_FAN_IN] = {1, 1.5, 2, 3, 4.5, 7}};
+
+/* One search, or one look, of a trial. */
 typedef struct Job {
   size_t trial;
   size_t start;       /* number of a fresh start, where from is NULL */
   const double *from; /* [N] */
   double *theta;      /* [N] */
-  double energy;
+  RpinnScaleView view;
 } Job;
 
 typedef struct Search {
   const RpinnPosterior *posterior;
   const RpinnPriorChoiceOptions *options;
   RpinnPriorChoice *choice;
-  size_t N;
+  size_t M, N;
   const double *factors; /* [num_fields] where the factor of one field is sought: those of the others … */
   size_t line_field;     /* … and that field, whose scale the trials have */
   double line_scale;     /* that the factors multiply */
   bool *is_data;         /* [M] */
-  double *best[RPINN_MAX_SCALE_TRIALS]; /* [N] each */
+  double *best[MAX_TRIALS]; /* [N] each: the lowest minimum of each trial */
   size_t num_jobs;
   Job jobs[MAX_JOBS];
-  double *memory; /* [MAX_JOBS][N] */
-  bool is_judging;
+  double *memory; /* of thetas and densities of jobs, and of best */
+  bool is_looking;
 } Search;
 
 /* ---- in a thread ---- */
@@ -66,7 +75,7 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   if (!own) return rpinn_fail_memory(context);
   own->search = search;
   own->root = malloc((search->N + 1) * sizeof *own->root);
-  own->normal = malloc((model->num_rows + search->N + 1) * sizeof *own->normal);
+  own->normal = malloc((search->M + search->N + 1) * sizeof *own->normal);
   if (!own->root || !own->normal) return rpinn_fail_memory(context);
   memcpy(own->root, model->prior_root, search->N * sizeof *own->root);
   RPINN_TRY(rpinn_double_target_open(context, search->posterior, &own->target));
@@ -83,13 +92,14 @@ static void close_worker(void *worker) {
   free(own);
 }
 
-/* theta = mean + normal / root: a draw from the prior of this scale. */
+/* Offsets of a member; theta = mean + offset / root, a draw from the prior of this scale, is where it starts. */
 static void draw_start(Worker *own, size_t start, double *theta) {
   const RpinnEnergyModel *model = &own->search->posterior->model;
+  const double *prior_rows = own->normal + own->search->M;
   RpinnStream stream = rpinn_stream(own->search->posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
-  rpinn_stream_normals(&stream, own->search->N, own->normal);
+  rpinn_stream_normals(&stream, own->search->M + own->search->N, own->normal);
   for (size_t j = 0; j < own->search->N; j++)
-    theta[j] = model->prior_mean[j] + (own->root[j] > 0 ? own->normal[j] / own->root[j] : 0);
+    theta[j] = model->prior_mean[j] + (own->root[j] > 0 ? prior_rows[j] / own->root[j] : 0);
 }
 
 /* The prior of a trial: its scale is that of all fields that have none of their own, or of the field whose factor is sought. */
@@ -110,16 +120,19 @@ static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *p
   Worker *own = worker;
   Search *search = own->search;
   Job *job = &search->jobs[task];
-  RpinnScaleTrial *trial = &search->choice->trials[job->trial];
-  set_roots(search, trial->scale, own->root);
-  if (search->is_judging)
-    return rpinn_scale_judge(context, &own->target.squares, search->is_data, search->best[job->trial], trial);
+  const RpinnLeastSquares *squares = &own->target.squares;
+  bool at_minimum = search->options->at_minimum;
+  set_roots(search, search->choice->trials[job->trial].scale, own->root);
+  if (search->is_looking)
+    return rpinn_scale_look(context, squares, search->is_data, search->best[job->trial], &job->view);
   if (job->from)
     memcpy(job->theta, job->from, search->N * sizeof *job->theta);
   else
     draw_start(own, job->start, job->theta);
-  return rpinn_scale_minimise(context, &own->target.squares, ITERATIONS, pool_is_stopped, pool, job->theta,
-                              &job->energy);
+  RPINN_TRY(rpinn_scale_minimise(context, squares, at_minimum ? NULL : own->normal, ITERATIONS,
+                                 pool_is_stopped, pool, job->theta, &job->view.energy, &job->view.converged));
+  if (at_minimum || !isfinite(job->view.energy)) return RPINN_OK;
+  return rpinn_scale_look(context, squares, search->is_data, job->theta, &job->view);
 }
 
 /* ---- in the thread of the caller ---- */
@@ -149,12 +162,41 @@ static RpinnStatus run_jobs(RpinnContext *context, Search *search) {
 
 static void add_job(Search *search, size_t trial, size_t start, const double *from) {
   size_t k = search->num_jobs++;
+  double *memory = search->memory + k * (search->N + search->M);
   search->jobs[k] = (Job){.trial = trial,
                           .start = start,
                           .from = from,
-                          .theta = search->memory + k * search->N,
-                          .energy = (double)INFINITY};
+                          .theta = memory,
+                          .view = {.energy = (double)INFINITY, .densities = memory + search->N}};
 }
+
+/* ---- trials at members ---- */
+
+static void pool_members(Search *search, size_t trial, const Job *jobs) {
+  RpinnScaleTrial *own = &search->choice->trials[trial];
+  RpinnScaleView views[MEMBERS];
+  double energies[MEMBERS];
+  for (size_t k = 0; k < MEMBERS; k++) {
+    views[k] = jobs[k].view;
+    energies[k] = own->start_energies[k] = views[k].energy;
+    own->num_at_minimum += views[k].converged;
+  }
+  own->num_starts = MEMBERS;
+  own->converged = 2 * own->num_at_minimum >= MEMBERS;
+  own->energy = rpinn_scale_median(MEMBERS, energies);
+  rpinn_scale_trial_pool(own, search->M, search->is_data, MEMBERS, views);
+}
+
+static RpinnStatus try_at_members(RpinnContext *context, Search *search, size_t first, size_t count) {
+  for (size_t t = first; t < first + count; t++)
+    for (size_t k = 0; k < MEMBERS; k++) add_job(search, t, k, NULL);
+  RPINN_TRY(run_jobs(context, search));
+  for (size_t t = 0; t < count; t++) pool_members(search, first + t, search->jobs + t * MEMBERS);
+  search->num_jobs = 0;
+  return RPINN_OK;
+}
+
+/* ---- trials at the minimum ---- */
 
 /* Minimise what was added, and keep the lowest of each trial. */
 static RpinnStatus minimise(RpinnContext *context, Search *search) {
@@ -162,24 +204,53 @@ static RpinnStatus minimise(RpinnContext *context, Search *search) {
   for (size_t k = 0; k < search->num_jobs; k++) {
     const Job *job = &search->jobs[k];
     RpinnScaleTrial *trial = &search->choice->trials[job->trial];
-    trial->start_energies[trial->num_starts++] = job->energy;
-    if (!(job->energy < trial->energy)) continue;
-    trial->energy = job->energy;
+    trial->start_energies[trial->num_starts++] = job->view.energy;
+    if (!(job->view.energy < trial->energy)) continue;
+    trial->energy = job->view.energy;
     memcpy(search->best[job->trial], job->theta, search->N * sizeof *job->theta);
   }
   search->num_jobs = 0;
   return RPINN_OK;
 }
 
-static RpinnStatus judge(RpinnContext *context, Search *search, size_t first, size_t count) {
+static void add_neighbours(Search *search, size_t trial) {
+  const RpinnPriorChoice *choice = search->choice;
+  if (trial > 0 && isfinite(choice->trials[trial - 1].energy))
+    add_job(search, trial, 0, search->best[trial - 1]);
+  if (trial + 1 < choice->num_trials && isfinite(choice->trials[trial + 1].energy))
+    add_job(search, trial, 0, search->best[trial + 1]);
+}
+
+/* A tenth of a nat is a small part of what tells two scales apart. */
+static void take_view(Search *search, const Job *job) {
+  RpinnScaleTrial *trial = &search->choice->trials[job->trial];
+  rpinn_scale_trial_pool(trial, search->M, search->is_data, 1, &job->view);
+  trial->converged = job->view.is_finite && trial->energy - job->view.linear_energy <= 0.1;
+  for (size_t k = 0; k < trial->num_starts; k++)
+    trial->num_at_minimum += trial->start_energies[k] <= trial->energy + 1;
+}
+
+static RpinnStatus look(RpinnContext *context, Search *search, size_t first, size_t count) {
   for (size_t t = first; t < first + count; t++)
     if (isfinite(search->choice->trials[t].energy)) add_job(search, t, 0, NULL);
-  search->is_judging = true;
+  search->is_looking = true;
   RpinnStatus status = run_jobs(context, search);
-  search->is_judging = false;
+  search->is_looking = false;
+  for (size_t k = 0; status == RPINN_OK && k < search->num_jobs; k++) take_view(search, &search->jobs[k]);
   search->num_jobs = 0;
   return status;
 }
+
+static RpinnStatus try_at_minimum(RpinnContext *context, Search *search, size_t first, size_t count) {
+  for (size_t t = first; t < first + count; t++)
+    for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, t, k, NULL);
+  RPINN_TRY(minimise(context, search));
+  for (size_t t = first; t < first + count; t++) add_neighbours(search, t);
+  RPINN_TRY(minimise(context, search));
+  return look(context, search, first, count);
+}
+
+/* ---- the ladder ---- */
 
 double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial) {
   return choice->rule == RPINN_SCALE_EVIDENCE ? choice->trials[trial].log_evidence
@@ -226,94 +297,37 @@ static void prefer_smaller(RpinnPriorChoice *choice) {
     if (rpinn_prior_criterion(choice, t) >= highest - nat) choice->chosen = t;
 }
 
-/* ---- scales ---- */
-
-static RpinnStatus insert_trial(RpinnContext *context, Search *search, double scale, size_t *where) {
-  RpinnPriorChoice *choice = search->choice;
-  double *best = malloc((search->N + 1) * sizeof *best);
-  if (!best) return rpinn_fail_memory(context);
-  size_t t = choice->num_trials++;
-  for (; t > 0 && choice->trials[t - 1].scale > scale; t--) {
-    choice->trials[t] = choice->trials[t - 1];
-    search->best[t] = search->best[t - 1];
-  }
-  choice->trials[t] = (RpinnScaleTrial){.scale = scale,
-                                        .energy = (double)INFINITY,
-                                        .linear_energy = (double)NAN,
-                                        .log_evidence = (double)NAN,
-                                        .leave_one_out = (double)NAN,
-                                        .misfit = (double)NAN};
-  search->best[t] = best;
-  *where = t;
-  return RPINN_OK;
-}
-
-static void add_neighbours(Search *search, size_t trial) {
-  if (trial > 0 && isfinite(search->choice->trials[trial - 1].energy))
-    add_job(search, trial, 0, search->best[trial - 1]);
-  if (trial + 1 < search->choice->num_trials && isfinite(search->choice->trials[trial + 1].energy))
-    add_job(search, trial, 0, search->best[trial + 1]);
-}
-
-/* A scale beside or between those that were tried. */
-static RpinnStatus try_scale(RpinnContext *context, Search *search, double scale) {
-  size_t trial;
-  RPINN_TRY(insert_trial(context, search, scale, &trial));
-  for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, trial, k, NULL);
-  RPINN_TRY(minimise(context, search));
-  add_neighbours(search, trial);
-  RPINN_TRY(minimise(context, search));
-  RPINN_TRY(judge(context, search, trial, 1));
+static RpinnStatus try_trials(RpinnContext *context, Search *search, size_t first, size_t count) {
+  RPINN_TRY(search->options->at_minimum ? try_at_minimum(context, search, first, count)
+                                        : try_at_members(context, search, first, count));
   find_highest(search->choice);
   return RPINN_OK;
 }
 
-static RpinnStatus try_grid(RpinnContext *context, Search *search) {
-  static const double iid[] = {0.2, 0.3, 0.5, 0.8, 1.2}, fan_in[] = {0.7, 1, 1.5, 2, 3, 4.5};
-  bool has_fan_in = search->posterior->sigmas.fields[0].shape == RPINN_PRIOR_FAN_IN;
-  const double *grid = has_fan_in ? fan_in : iid;
-  size_t count = has_fan_in ? sizeof fan_in / sizeof *fan_in : sizeof iid / sizeof *iid, trial;
-  for (size_t i = 0; i < count; i++) {
-    RPINN_TRY(insert_trial(context, search, grid[i], &trial));
-    for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, trial, k, NULL);
-  }
-  RPINN_TRY(minimise(context, search));
-  for (size_t i = 0; i < count; i++) add_neighbours(search, i);
-  RPINN_TRY(minimise(context, search));
-  RPINN_TRY(judge(context, search, 0, count));
-  find_highest(search->choice);
-  return RPINN_OK;
+static void add_trial(RpinnPriorChoice *choice, double scale) {
+  choice->trials[choice->num_trials++] = (RpinnScaleTrial){.scale = scale,
+                                                           .energy = (double)INFINITY,
+                                                           .log_evidence = (double)NAN,
+                                                           .leave_one_out = (double)NAN,
+                                                           .misfit = (double)NAN};
 }
 
-/* Further out while the highest is at an end of the grid. */
-static RpinnStatus widen(RpinnContext *context, Search *search) {
-  for (size_t k = 0; k < MAX_WIDENINGS; k++) {
-    const RpinnPriorChoice *choice = search->choice;
-    if (choice->chosen == 0)
-      RPINN_TRY(try_scale(context, search, choice->trials[0].scale / widening));
-    else if (choice->chosen + 1 == choice->num_trials)
-      RPINN_TRY(try_scale(context, search, choice->trials[choice->chosen].scale * widening));
-    else
-      break;
-  }
-  return RPINN_OK;
+static RpinnStatus try_rungs(RpinnContext *context, Search *search, size_t count) {
+  size_t first = search->choice->num_trials;
+  const double *ladder = ladders[search->posterior->sigmas.fields[0].shape];
+  for (size_t k = 0; k < count; k++) add_trial(search->choice, ladder[first + k]);
+  return try_trials(context, search, first, count);
 }
 
-/* The vertex of the parabola through the highest trial and its neighbours, over log scale. */
-static RpinnStatus refine(RpinnContext *context, Search *search) {
+static RpinnStatus climb(RpinnContext *context, Search *search) {
   const RpinnPriorChoice *choice = search->choice;
-  size_t t = choice->chosen;
-  if (t == 0 || t + 1 >= choice->num_trials) return RPINN_OK;
-  double x[3], y[3];
-  for (size_t k = 0; k < 3; k++) {
-    x[k] = log(choice->trials[t + k - 1].scale / choice->trials[t].scale);
-    y[k] = rpinn_prior_criterion(choice, t + k - 1) - rpinn_prior_criterion(choice, t);
+  RPINN_TRY(try_rungs(context, search, FIRST_RUNGS));
+  while (choice->num_trials < NUM_RUNGS) {
+    double top = rpinn_prior_criterion(choice, choice->num_trials - 1);
+    if (top < rpinn_prior_criterion(choice, choice->chosen) - fall) break;
+    RPINN_TRY(try_rungs(context, search, 1));
   }
-  double left = y[0] / x[0], right = y[2] / x[2]; /* y = a x + b x^2 with a + b x = y / x */
-  double curvature = (right - left) / (x[2] - x[0]), slope = left - curvature * x[0];
-  double vertex = -0.5 * slope / curvature;
-  if (!(curvature < 0) || !(vertex > x[0] && vertex < x[2]) || fabs(vertex) < 0.05) return RPINN_OK;
-  return try_scale(context, search, choice->trials[t].scale * exp(vertex));
+  return RPINN_OK;
 }
 
 /* ---- what was found ---- */
@@ -322,11 +336,10 @@ static RpinnStatus refine(RpinnContext *context, Search *search) {
 static RpinnStatus misfit_of_nothing(RpinnContext *context, const Search *search, double *misfit) {
   const RpinnEnergyModel *model = &search->posterior->model;
   RpinnDoubleTarget target;
-  RpinnScaleTrial trial = {0};
+  RpinnScaleView view = {.densities = search->memory};
   RPINN_TRY(rpinn_double_target_open(context, search->posterior, &target));
-  RpinnStatus status =
-      rpinn_scale_judge(context, &target.squares, search->is_data, model->prior_mean, &trial);
-  *misfit = trial.misfit;
+  RpinnStatus status = rpinn_scale_look(context, &target.squares, search->is_data, model->prior_mean, &view);
+  *misfit = view.misfit;
   rpinn_double_target_close(&target);
   return status;
 }
@@ -360,32 +373,32 @@ static void find_data(const Search *search) {
 }
 
 static RpinnStatus open_search(RpinnContext *context, Search *search) {
-  const RpinnEnergyModel *model = &search->posterior->model;
-  search->is_data = malloc((model->num_rows + 1) * sizeof *search->is_data);
-  search->memory = malloc((MAX_JOBS * search->N + 1) * sizeof *search->memory);
+  size_t of_jobs = MAX_JOBS * (search->N + search->M);
+  search->is_data = malloc((search->M + 1) * sizeof *search->is_data);
+  search->memory = malloc((of_jobs + MAX_TRIALS * search->N + 1) * sizeof *search->memory);
   if (!search->is_data || !search->memory) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < MAX_TRIALS; t++) search->best[t] = search->memory + of_jobs + t * search->N;
   find_data(search);
   return RPINN_OK;
 }
 
-/* theta: what was found at the chosen trial, in the place of what was known before; NULL after a failure. */
-static void close_search(Search *search, double **theta) {
-  RpinnPriorChoice *choice = search->choice;
-  if (theta) {
-    free(*theta);
-    *theta = search->best[choice->chosen];
-    search->best[choice->chosen] = NULL;
-  }
-  for (size_t t = 0; t < choice->num_trials; t++) free(search->best[t]);
+/* Where a minimum was sought, the one of the chosen trial takes the place of what was known before. */
+static RpinnStatus keep_minimum(RpinnContext *context, const Search *search, double **theta) {
+  if (!search->options->at_minimum) return RPINN_OK;
+  if (!*theta) *theta = malloc((search->N + 1) * sizeof **theta);
+  if (!*theta) return rpinn_fail_memory(context);
+  memcpy(*theta, search->best[search->choice->chosen], search->N * sizeof **theta);
+  return RPINN_OK;
+}
+
+static void close_search(Search *search) {
   free(search->is_data);
   free(search->memory);
 }
 
 static RpinnStatus search_scales(RpinnContext *context, Search *search) {
   RPINN_TRY(open_search(context, search));
-  RPINN_TRY(try_grid(context, search));
-  RPINN_TRY(widen(context, search));
-  RPINN_TRY(refine(context, search));
+  RPINN_TRY(climb(context, search));
   prefer_smaller(search->choice);
   return refuse_collapse(context, search);
 }
@@ -394,22 +407,12 @@ static RpinnStatus search_scales(RpinnContext *context, Search *search) {
 
 static const double line_factors[RPINN_MAX_LINE_TRIALS] = {0.4, 0.625, 1, 1.6, 2.5};
 
-/* The scale of one field with those of all others fixed, by the same rule: fresh starts, the point that is known, then
- * neighbours. */
-static RpinnStatus try_line(RpinnContext *context, Search *search, const double *known) {
-  size_t trial;
+/* The scale of one field with those of all others fixed, by the same rule. */
+static RpinnStatus try_line(RpinnContext *context, Search *search) {
   RPINN_TRY(open_search(context, search));
-  for (size_t i = 0; i < RPINN_MAX_LINE_TRIALS; i++) {
-    double factor = search->factors[search->line_field] * line_factors[i];
-    RPINN_TRY(insert_trial(context, search, search->line_scale * factor, &trial));
-    for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, trial, k, NULL);
-    add_job(search, trial, 0, known);
-  }
-  RPINN_TRY(minimise(context, search));
-  for (size_t i = 0; i < RPINN_MAX_LINE_TRIALS; i++) add_neighbours(search, i);
-  RPINN_TRY(minimise(context, search));
-  RPINN_TRY(judge(context, search, 0, RPINN_MAX_LINE_TRIALS));
-  find_highest(search->choice);
+  for (size_t i = 0; i < RPINN_MAX_LINE_TRIALS; i++)
+    add_trial(search->choice, search->line_scale * search->factors[search->line_field] * line_factors[i]);
+  RPINN_TRY(try_trials(context, search, 0, RPINN_MAX_LINE_TRIALS));
   prefer_smaller(search->choice);
   return RPINN_OK;
 }
@@ -420,12 +423,14 @@ static RpinnStatus choose_factor(RpinnContext *context, const Search *common, si
   Search search = {.posterior = common->posterior,
                    .options = common->options,
                    .choice = &along,
+                   .M = common->M,
                    .N = common->N,
                    .factors = factors,
                    .line_field = field,
                    .line_scale = choice->trials[choice->chosen].scale};
-  RpinnStatus status = try_line(context, &search, choice->theta);
-  close_search(&search, status == RPINN_OK ? &choice->theta : NULL);
+  RpinnStatus status = try_line(context, &search);
+  if (status == RPINN_OK) status = keep_minimum(context, &search, &choice->theta);
+  close_search(&search);
   RPINN_TRY(status);
   RpinnFieldLine *line = &choice->lines[choice->num_lines++];
   *line = (RpinnFieldLine){.field = field, .num_trials = along.num_trials, .chosen = along.chosen};
@@ -463,11 +468,15 @@ void rpinn_prior_choice_free(RpinnPriorChoice *choice) {
 
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice) {
-  Search search = {
-      .posterior = posterior, .options = options, .choice = choice, .N = posterior->model.num_parameters};
-  *choice = (RpinnPriorChoice){.rule = options->rule, .is_fresh = true};
+  Search search = {.posterior = posterior,
+                   .options = options,
+                   .choice = choice,
+                   .M = posterior->model.num_rows,
+                   .N = posterior->model.num_parameters};
+  *choice = (RpinnPriorChoice){.rule = options->rule, .at_minimum = options->at_minimum, .is_fresh = true};
   RpinnStatus status = search_scales(context, &search);
-  close_search(&search, status == RPINN_OK ? &choice->theta : NULL);
+  if (status == RPINN_OK) status = keep_minimum(context, &search, &choice->theta);
+  close_search(&search);
   if (status == RPINN_OK) status = choose_factors(context, &search);
   if (status != RPINN_OK) rpinn_prior_choice_free(choice);
   return status;

@@ -1,5 +1,7 @@
-/* The scale of the prior, chosen from the data: trials over a grid of scales, each with its most probable parameters found
- * anew, refined where the criterion is highest. */
+/* The scale of the prior, chosen from the data: trials up a ladder of scales until the criterion has fallen. A trial looks at
+ * the model where the method will be: at rPINN members for methods that draw, at the most probable parameters for those that
+ * seek them. Under a narrow prior the most probable parameters may explain the data as noise about nothing while the mass of
+ * the posterior does not: a scale chosen there is too wide for draws. */
 #ifndef RPINN_RUN_PRIOR_CHOICE_H
 #define RPINN_RUN_PRIOR_CHOICE_H
 
@@ -18,13 +20,14 @@ typedef struct RpinnFieldLine {
 
 typedef struct RpinnPriorChoice {
   RpinnScaleRule rule;
+  bool at_minimum; /* trials looked at the most probable parameters, not at members */
   size_t num_trials;
   RpinnScaleTrial trials[RPINN_MAX_SCALE_TRIALS]; /* by rising scale */
   size_t chosen;                                  /* among them */
   size_t num_lines;
   RpinnFieldLine *lines; /* [num_lines] of fields whose factor was chosen then, one after the other */
   bool is_fresh;         /* made by this session, and not read from the store */
-  double *theta;         /* [N] the most probable parameters found at the end */
+  double *theta; /* [N] the most probable parameters found at the end; NULL where members were tried */
 } RpinnPriorChoice;
 
 /* lines and theta; may be called twice. */
@@ -32,6 +35,7 @@ void rpinn_prior_choice_free(RpinnPriorChoice *choice);
 
 typedef struct RpinnPriorChoiceOptions {
   RpinnScaleRule rule;
+  bool at_minimum;
   size_t num_threads;
   bool (*interrupted)(void *user); /* may be NULL */
   void *user;

@@ -7,12 +7,17 @@
 #include "finished_run.h"
 #include "scale_curve.h"
 
+static const char *const place_names[] = {"members", "minimum"}; /* by at_minimum */
 static const char *const end_names[] = {"none", "smallest", "largest"};
 
 RpinnScaleEnd rpinn_prior_choice_end(const RpinnPriorChoice *choice) {
   if (choice->num_trials < 2) return RPINN_SCALE_INSIDE;
   if (choice->chosen == 0) return RPINN_SCALE_SMALLEST;
   return choice->chosen + 1 == choice->num_trials ? RPINN_SCALE_LARGEST : RPINN_SCALE_INSIDE;
+}
+
+const char *rpinn_prior_starts_title(bool at_minimum) {
+  return at_minimum ? "starts at the minimum" : "members converged";
 }
 
 const char *rpinn_prior_rule_meaning(RpinnScaleRule rule) {
@@ -33,11 +38,10 @@ static void write_trial(const RpinnScaleTrial *trial, bool is_chosen, RpinnJson 
   rpinn_json_number(json, "leave_one_out", trial->leave_one_out);
   rpinn_json_number(json, "log_evidence", trial->log_evidence);
   rpinn_json_number(json, "energy", trial->energy);
-  rpinn_json_number(json, "linear_energy", trial->linear_energy);
   rpinn_json_number(json, "misfit", trial->misfit);
   rpinn_json_number(json, "starts", (double)trial->num_starts);
-  rpinn_json_number(json, "starts_at_minimum", (double)rpinn_scale_trial_at_minimum(trial));
-  rpinn_json_boolean(json, "converged", rpinn_scale_trial_converged(trial));
+  rpinn_json_number(json, "starts_at_minimum", (double)trial->num_at_minimum);
+  rpinn_json_boolean(json, "converged", trial->converged);
   rpinn_json_open(json, "start_energies", '[');
   for (size_t k = 0; k < trial->num_starts; k++) rpinn_json_number(json, NULL, trial->start_energies[k]);
   rpinn_json_close(json, ']');
@@ -63,6 +67,7 @@ static void write_line(const RpinnFieldLine *line, RpinnJson *json) {
 
 void rpinn_prior_choice_write(const RpinnPriorChoice *choice, RpinnJson *json) {
   rpinn_json_text(json, "rule", rpinn_scale_rule_names[choice->rule]);
+  rpinn_json_text(json, "tried_at", place_names[choice->at_minimum]);
   write_trials(choice->num_trials, choice->trials, choice->chosen, json);
   rpinn_json_open(json, "lines", '[');
   for (size_t k = 0; k < choice->num_lines; k++) write_line(&choice->lines[k], json);
@@ -75,12 +80,15 @@ static bool read_trial(const RpinnJsonValue *value, RpinnScaleTrial *trial) {
                              .leave_one_out = rpinn_summary_number(value, "leave_one_out"),
                              .log_evidence = rpinn_summary_number(value, "log_evidence"),
                              .energy = rpinn_summary_number(value, "energy"),
-                             .linear_energy = rpinn_summary_number(value, "linear_energy"),
-                             .misfit = rpinn_summary_number(value, "misfit")};
+                             .misfit = rpinn_summary_number(value, "misfit"),
+                             .converged = flag_of(value, "converged")};
+  double at_minimum = rpinn_summary_number(value, "starts_at_minimum");
+  trial->num_at_minimum = at_minimum > 0 ? (size_t)at_minimum : 0;
   if (energies && energies->kind == RPINN_JSON_ARRAY)
     for (const RpinnJsonValue *item = energies->first; item; item = item->next) {
       if (trial->num_starts == RPINN_MAX_TRIAL_STARTS) return false;
-      if (!rpinn_json_as_number(item, &trial->start_energies[trial->num_starts++])) return false;
+      double *energy = &trial->start_energies[trial->num_starts++];
+      if (!rpinn_json_as_number(item, energy)) *energy = (double)INFINITY; /* written as null */
     }
   return trial->scale > 0;
 }
@@ -127,6 +135,7 @@ bool rpinn_prior_choice_read(const RpinnJsonValue *object, RpinnPriorChoice *cho
   *choice = (RpinnPriorChoice){.rule = RPINN_SCALE_GIVEN};
   for (size_t k = 0; k < RPINN_SCALE_GIVEN; k++)
     if (!strcmp(rule, rpinn_scale_rule_names[k])) choice->rule = (RpinnScaleRule)k;
+  choice->at_minimum = strcmp(rpinn_summary_text(object, "tried_at"), place_names[0]) != 0;
   choice->num_trials = read_trials(object, RPINN_MAX_SCALE_TRIALS, choice->trials, &choice->chosen);
   return choice->rule != RPINN_SCALE_GIVEN && choice->num_trials > 0 && read_lines(object, choice);
 }
@@ -170,6 +179,7 @@ void rpinn_prior_json(const RpinnPosterior *posterior, const RpinnPriorChoice *c
   write_fields(posterior, choice, json);
   write_spread(posterior, json);
   rpinn_json_text(json, "at_end", end_names[rpinn_prior_choice_end(choice)]);
+  if (choice->num_trials) rpinn_json_text(json, "tried_at", place_names[choice->at_minimum]);
   write_trials(choice->num_trials, choice->trials, choice->chosen, json);
   rpinn_json_close(json, '}');
 }
@@ -202,14 +212,15 @@ static void append_trial(const RpinnJsonValue *trial, RpinnText *table) {
       rpinn_text_append(table, " %13.5g", value);
   }
   rpinn_text_append(table, "   %.0f of %.0f%s\n", rpinn_summary_number(trial, "starts_at_minimum"),
-                    rpinn_summary_number(trial, "starts"),
-                    flag_of(trial, "converged") ? "" : ", not converged");
+                    rpinn_summary_number(trial, "starts"), flag_of(trial, "converged") ? "" : ": too few");
 }
 
 static void append_end(const RpinnJsonValue *prior, RpinnText *table) {
   const char *end = rpinn_summary_text(prior, "at_end");
   if (!strcmp(end, end_names[RPINN_SCALE_SMALLEST]))
-    rpinn_text_append(table, "  this is the smallest scale that was tried: a smaller one may do as well\n");
+    rpinn_text_append(
+        table,
+        "  this is the smallest scale of the ladder: a narrower prior would do as well for the data\n");
   if (!strcmp(end, end_names[RPINN_SCALE_LARGEST]))
     rpinn_text_append(table, "  this is the largest scale that was tried: a larger one may do better\n");
 }
@@ -253,8 +264,9 @@ void rpinn_prior_lines(const RpinnJsonValue *prior, bool whole, RpinnText *table
         rpinn_summary_number(prior, "scale_median"), rpinn_summary_number(prior, "scale_q025"),
         rpinn_summary_number(prior, "scale_q975"));
   if (!trials || trials->kind != RPINN_JSON_ARRAY || !trials->first) return;
-  rpinn_text_append(table, "    %-10s %13s %13s %13s %13s   %s\n", "scale", "leave-one-out", "log evidence",
-                    "loss", "misfit", "starts at the minimum");
+  rpinn_text_append(
+      table, "    %-10s %13s %13s %13s %13s   %s\n", "scale", "leave-one-out", "log evidence", "loss",
+      "misfit", rpinn_prior_starts_title(strcmp(rpinn_summary_text(prior, "tried_at"), place_names[0]) != 0));
   append_trials(trials, whole, table);
   append_end(prior, table);
   append_fields(prior, whole, table);

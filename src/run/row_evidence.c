@@ -103,11 +103,12 @@ static RpinnStatus seek_point(Rows *rows, RpinnDoubleTarget *target) {
   const RpinnLeastSquares *squares = &target->squares;
   RpinnRowEvidence *evidence = rows->evidence;
   double energy;
+  bool converged;
   if (rows->run->laplace.at)
     memcpy(rows->best, rows->run->laplace.at, rows->N * sizeof(double));
   else
-    RPINN_TRY(
-        rpinn_scale_minimise(rows->context, squares, MAX_ITERATIONS, is_stopped, rows, rows->best, &energy));
+    RPINN_TRY(rpinn_scale_minimise(rows->context, squares, NULL, MAX_ITERATIONS, is_stopped, rows, rows->best,
+                                   &energy, &converged));
   if (is_stopped(rows)) return rpinn_fail_interrupted(rows->context);
   RPINN_TRY(find_misfit(rows, squares, squares->prior_mean, &evidence->misfit_of_nothing));
   RPINN_TRY(find_misfit(rows, squares, rows->best, &evidence->misfit));

@@ -60,6 +60,7 @@ static RpinnStatus look_up(RpinnContext *context, RpinnRun *run, double *scale) 
 
 static RpinnStatus choose(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule) {
   RpinnPriorChoiceOptions options = {.rule = rule,
+                                     .at_minimum = run->method->prior_at_minimum,
                                      .num_threads = run->num_threads,
                                      .interrupted = run->options ? run->options->interrupted : NULL,
                                      .user = run->options ? run->options->user : NULL};
@@ -86,8 +87,9 @@ static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
                                    : rpinn_member_store_set_text(context, run->store, curve_key, text.bytes);
   rpinn_text_free(&text);
   RPINN_TRY(status);
-  RPINN_TRY(rpinn_draw_store_put_vector(context, run->store, rpinn_choice_state_key(),
-                                        run->posteriors[0]->model.num_parameters, run->prior.theta));
+  if (run->prior.theta)
+    RPINN_TRY(rpinn_draw_store_put_vector(context, run->store, rpinn_choice_state_key(),
+                                          run->posteriors[0]->model.num_parameters, run->prior.theta));
   return rpinn_member_store_set_text(
       context, run->store, scale_key,
       run->posteriors[0]->problem->settings.values[RPINN_SETTING_PRIOR_SCALE].text);
