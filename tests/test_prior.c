@@ -61,6 +61,34 @@ static void test_precedence(void **state) {
   bench_close(&bench);
 }
 
+/* What nobody said: fan_in where the data choose, or chose, the scale; iid where it is a number. */
+static void test_usual_shapes(void **state) {
+  (void)state;
+  static const struct {
+    const char *prior, *settings;
+    RpinnPriorShape u, v;
+  } cases[] = {{"", "{likelihood: noise}", RPINN_PRIOR_FAN_IN, RPINN_PRIOR_IID},
+               {"prior: {scale: 0.5}\n", "{likelihood: noise}", RPINN_PRIOR_IID, RPINN_PRIOR_IID},
+               {"prior: {scale: evidence}\n", "{likelihood: noise}", RPINN_PRIOR_FAN_IN, RPINN_PRIOR_IID},
+               {"prior: {scale: loo, shape: iid}\n", "{likelihood: noise}", RPINN_PRIOR_IID, RPINN_PRIOR_IID},
+               {"prior: {chosen_by: loo}\n", "{likelihood: noise, prior_scale: 2}", RPINN_PRIOR_FAN_IN,
+                RPINN_PRIOR_IID},
+               {"", "{likelihood: noise, prior_scale: 2}", RPINN_PRIOR_IID, RPINN_PRIOR_IID},
+               {"", "{likelihood: noise, prior_shape: fan_in, prior_scale: 2}", RPINN_PRIOR_FAN_IN,
+                RPINN_PRIOR_FAN_IN}};
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             PROBLEM_HEAD
+             "fields: {u: {network: [3]}, v: {network: [2], prior: {scale: 0.7}}}\n%ssettings: %s\n",
+             cases[k].prior, cases[k].settings);
+    ProblemBench bench = build(text);
+    assert_int_equal(bench.posterior->sigmas.fields[0].shape, cases[k].u);
+    assert_int_equal(bench.posterior->sigmas.fields[1].shape, cases[k].v);
+    bench_close(&bench);
+  }
+}
+
 /* Inputs 0 … 4 to -1 … 1. u: nine values 10 … 18 with noise; v: exact zeros, which have no spread. */
 static void test_maps(void **state) {
   (void)state;
@@ -403,6 +431,7 @@ static void test_collapse_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes_and_scales),
                                      cmocka_unit_test(test_precedence),
+                                     cmocka_unit_test(test_usual_shapes),
                                      cmocka_unit_test(test_maps),
                                      cmocka_unit_test(test_data_rows),
                                      cmocka_unit_test(test_tolerances_are_given),

@@ -72,7 +72,7 @@ extern "C" {
     "prior; auto: as prior: says, or loo under likelihood noise, by weights and noise under paper")          \
   X(PRIOR_SHAPE, "prior_shape", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRIOR_SHAPE_LIST),          \
     "fan_in: weights have the prior's deviation divided by the root of their number per unit; auto: as "     \
-    "prior: says, or iid")                                                                                   \
+    "prior: says, or fan_in where the data choose the scale, or iid")                                        \
   X(PRIOR_PER_FIELD, "prior_per_field", CHOICE, FIXED, "auto", 0, 0,                                         \
     RPINN_CHOICES(RPINN_SCALE_DIVISION_LIST),                                                                \
     "yes: where the data choose the scale, they choose one for every field; auto: as prior: says, or no")    \

@@ -132,6 +132,14 @@ static void separate_fields(const RpinnProblem *problem, bool reads_prior, Rpinn
                                     (all || (reads_prior && problem->fields[f].prior.has_scale));
 }
 
+/* What nobody said: fan_in where the data choose the scale, or chose it before, because it means the same whatever the width of
+ * a layer (bench/results/calibration.md); iid where a number is given, the deviation of every parameter. */
+static RpinnPriorShape usual_shape(const RpinnProblem *problem, const RpinnSigmas *sigmas,
+                                   const RpinnFieldPrior *field) {
+  bool by_data = sigmas->rule != RPINN_SCALE_GIVEN || problem->was_chosen;
+  return by_data && !field->has_own_scale ? RPINN_PRIOR_FAN_IN : RPINN_PRIOR_IID;
+}
+
 static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,
                                  bool reads_prior, RpinnSigmas *sigmas) {
   resolve_scale(problem, reads_prior, sigmas);
@@ -142,12 +150,13 @@ static RpinnStatus resolve_prior(RpinnContext *context, RpinnArena *arena, const
   for (size_t f = 0; f < problem->num_fields && reads_prior; f++) {
     const RpinnPriorSpec *own = &problem->fields[f].prior;
     RpinnFieldPrior *field = &sigmas->fields[f];
-    field->shape = own->has_shape ? own->shape : problem->prior.shape;
     if (own->has_factor) field->factor = own->factor;
     RPINN_TRY(check_rule(context, problem, f, sigmas));
-    if (!own->has_scale || own->rule != RPINN_SCALE_GIVEN) continue;
-    field->has_own_scale = true;
-    field->scale = own->scale;
+    field->has_own_scale = own->has_scale && own->rule == RPINN_SCALE_GIVEN;
+    if (field->has_own_scale) field->scale = own->scale;
+    field->shape = own->has_shape             ? own->shape
+                   : problem->prior.has_shape ? problem->prior.shape
+                                              : usual_shape(problem, sigmas, field);
   }
   separate_fields(problem, reads_prior, sigmas);
   if (!problem->settings.values[RPINN_SETTING_PRIOR_SHAPE].is_auto)
