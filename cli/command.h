@@ -31,14 +31,15 @@ typedef struct Options {
   size_t num_arguments;
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
-  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw;
+  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
-  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior;
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior, blocks;
   size_t repetitions;   /* --repetitions, or 0 */
   size_t num_data_sets; /* --datasets, or 0 */
+  size_t num_folds;     /* --folds, or 0 */
   double at_least;      /* --at-least, or 0 */
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];

@@ -22,7 +22,7 @@ static int print_results(const RpinnCalibration *calibration, const Options *opt
     if (options->json)
       printf("%s", rpinn_calibration_json(calibration));
     else
-      printf("%s%s/calibration.md\n", rpinn_calibration_text(calibration), folder);
+      printf("%s%s/report.html\n", rpinn_calibration_text(calibration), folder);
   }
   return rpinn_calibration_interrupted(calibration) ? EXIT_INTERRUPTED : EXIT_DONE;
 }
@@ -32,7 +32,10 @@ static int calibrate_into(RpinnContext *context, const Options *options, const c
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnCalibrateOptions calibrate = {.problem = options->problem,
                                      .loading = &options->loading,
+                                     .from = options->from,
                                      .num_data_sets = options->num_data_sets,
+                                     .num_folds = options->num_folds,
+                                     .blocks = options->blocks,
                                      .redraw = options->redraw,
                                      .methods = options->methods,
                                      .members = options->members,
@@ -71,9 +74,12 @@ const Command command_calibrate = {
     .name = "calibrate",
     .arguments = "PROBLEM",
     .summary = "Find out whether intervals hold: many data sets from the truth, a run for each",
-    .details = "Every data set has fresh noise on the same points (--redraw noise) or more; everything that "
-               "the data decide\n"
-               "is decided anew. Writes calibration.md, .csv and .json; what is scored in --out is not made "
-               "again.\n",
+    .details =
+        "Every data set has fresh noise on the same points (--redraw noise) or more, or a truth of its own "
+        "from the prior\n"
+        "(--from prior); measurements without a truth are left out in folds (--from data). Everything that "
+        "the data decide\n"
+        "is decided anew. Writes report.html and calibration.md, .csv and .json; what is scored in --out "
+        "is not made again.\n",
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CALIBRATE,
     .run = run_calibrate};

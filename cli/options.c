@@ -53,13 +53,20 @@ static const Flag flags[] = {
     {"--members", "N", OPTIONS_REPRODUCE, offsetof(Options, members),
      "another number of members, of particles, or of draws per chain, for every run"},
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
+    {"--from", "WHAT", OPTIONS_CALIBRATE, offsetof(Options, from),
+     "truth: data sets of the problem's truth; prior: of truths drawn from a prior of a fixed scale; data: "
+     "the "
+     "data in folds that are left out in turn (default: truth where there is one, else data)"},
     {"--redraw", "WHAT", OPTIONS_CALIBRATE, offsetof(Options, redraw),
-     "what is new in a data set: noise (default), points: also those that are drawn, truth: also a drawn "
-     "truth"},
+     "what is new in a data set of the truth: noise (default), points: also those that are drawn, truth: "
+     "also "
+     "a drawn truth"},
+    {"--blocks", NULL, OPTIONS_CALIBRATE, offsetof(Options, blocks),
+     "of --from data: folds that are regions of space, and not rows at random"},
     {"--methods", "A,B", OPTIONS_CALIBRATE, offsetof(Options, methods),
      "which methods to compare on the same data (default: the problem's)"},
     {"--members", "N", OPTIONS_CALIBRATE, offsetof(Options, members),
-     "members or particles of each run (default 79, at least 39)"},
+     "members, particles or draws of each run without chains (default --samples, or 79; at least 39)"},
     {"--out", "DIR", OPTIONS_CALIBRATE, offsetof(Options, out),
      "scores and tables (default results/<problem>-calibration)"},
     {"--keep-runs", NULL, OPTIONS_CALIBRATE, offsetof(Options, keep_runs),
@@ -136,6 +143,7 @@ static const OtherOption override_option = {OPTIONS_PROBLEM, "--set", "NAME=VALU
                                             "another value for a constant or setting (repeatable)"};
 static const OtherOption other_options[] = {
     {OPTIONS_CALIBRATE, "--datasets", "N", "how many data sets (default 40)"},
+    {OPTIONS_CALIBRATE, "--folds", "K", "of --from data: how many folds (default 5)"},
     {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
     {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
     {OPTIONS_SOLVE, "--well", "X,Y,RATE", "a well; a positive rate takes water out of its cell (repeatable)"},
@@ -236,17 +244,17 @@ static int take_set(Options *options, const char *text) {
   return add_override(options, text, (size_t)(equals - text), equals + 1, "--set", false);
 }
 
-/* --datasets N */
-static int take_data_sets(Arguments *arguments, const char *flag, const char *inline_value,
-                          Options *options) {
+/* --datasets N and --folds K */
+static int take_count(Arguments *arguments, const char *flag, const char *inline_value, unsigned long least,
+                      size_t *count) {
   const char *value;
   int code = take_value(arguments, flag, inline_value, &value);
   if (code >= 0) return code;
   char *end;
   unsigned long number = strtoul(value, &end, 10);
-  if (*value < '0' || *value > '9' || *end || !number || number > 9999)
-    return report_usage("--datasets is given '%s'; expected a whole number from 1 to 9999", value);
-  options->num_data_sets = number;
+  if (*value < '0' || *value > '9' || *end || number < least || number > 9999)
+    return report_usage("%s is given '%s'; expected a whole number from %lu to 9999", flag, value, least);
+  *count = number;
   return -1;
 }
 
@@ -290,7 +298,9 @@ static int take_option(const Command *command, Arguments *arguments, const char 
     return -1;
   }
   if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--datasets"))
-    return take_data_sets(arguments, flag, inline_value, options);
+    return take_count(arguments, flag, inline_value, 1, &options->num_data_sets);
+  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--folds"))
+    return take_count(arguments, flag, inline_value, 2, &options->num_folds);
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_SOLVE && !strcmp(flag, "--well"))

@@ -414,12 +414,16 @@ _rpinn() {
       _rpinn_values "" "*.csv"
       return
       ;;
+    'calibrate --from')
+      _rpinn_values "truth prior data" ""
+      return
+      ;;
     'calibrate --redraw')
-      _rpinn_values "" ""
+      _rpinn_values "noise points truth" ""
       return
       ;;
     'calibrate --methods')
-      _rpinn_list "rpinn ensemble nuts svgd"
+      _rpinn_list "rpinn ensemble nuts svgd laplace"
       return
       ;;
     'calibrate --members')
@@ -587,6 +591,10 @@ _rpinn() {
       return
       ;;
     'calibrate --datasets')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --folds')
       _rpinn_values "" ""
       return
       ;;
@@ -758,7 +766,7 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --redraw --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --help" ""
+        _rpinn_values "--preset --data --truth --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-window --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

@@ -3,6 +3,7 @@
 
 #include "calibration.h"
 #include "rank_interval.h"
+#include "rank_uniformity.h"
 
 static RpinnKeptDraws *kept_of(size_t num_draws, size_t num_values, const double *values) {
   RpinnKeptDraws *kept = rpinn_kept_draws_create(num_values, 1);
@@ -16,7 +17,7 @@ static RpinnCalibrationScore score_of(size_t num_draws, size_t num_values, const
                                       const double *truth, RpinnStream *stream) {
   RpinnKeptDraws *kept = kept_of(num_draws, num_values, values);
   RpinnCalibrationScore score;
-  assert_int_equal(rpinn_calibration_score(kept, 0, num_values, truth, stream, &score), RPINN_OK);
+  assert_int_equal(rpinn_calibration_score(kept, 0, num_values, truth, NULL, stream, &score), RPINN_OK);
   rpinn_kept_draws_destroy(kept);
   return score;
 }
@@ -119,12 +120,26 @@ static void test_exchangeable(void **state) {
 
 static void test_summary(void **state) {
   (void)state;
-  RpinnCalibrationScore scores[3] = {
-      {.coverage = {0.4, 0.8, 1}, .width = {1, 2, 3}, .crps = 1, .error = 2, .pit = {[0] = 1}},
-      {.coverage = {0.5, 0.8, 1}, .width = {2, 2, 3}, .crps = 2, .error = 4, .pit = {[0] = 1}},
-      {.coverage = {0.9, 0.8, 1}, .width = {3, 2, 3}, .crps = 6, .error = 6, .pit = {[19] = 2}}};
+  RpinnCalibrationScore scores[3] = {{.num_points = 1,
+                                      .coverage = {0.4, 0.8, 1},
+                                      .width = {1, 2, 3},
+                                      .crps = 1,
+                                      .error = 2,
+                                      .pit = {[0] = 1}},
+                                     {.num_points = 1,
+                                      .coverage = {0.5, 0.8, 1},
+                                      .width = {2, 2, 3},
+                                      .crps = 2,
+                                      .error = 4,
+                                      .pit = {[0] = 1}},
+                                     {.num_points = 1,
+                                      .coverage = {0.9, 0.8, 1},
+                                      .width = {3, 2, 3},
+                                      .crps = 6,
+                                      .error = 6,
+                                      .pit = {[19] = 1}}};
   RpinnCalibrationSummary summary;
-  rpinn_calibration_summarise(3, scores, &summary);
+  rpinn_calibration_summarise(3, scores, false, &summary);
   assert_int_equal(summary.num_data_sets, 3);
   check_close(summary.coverage[0].mean, 0.6, 1e-15);
   check_close(summary.coverage[0].error, sqrt(0.5 * 0.5 / 3), 1e-15); /* above that of the three, 0.153 */
@@ -135,21 +150,161 @@ static void test_summary(void **state) {
   check_close(summary.error.mean, 4, 1e-15);
   check_close(summary.width[0].error, sqrt(1.0 / 3), 1e-15);
   check_close(summary.width[1].error, 0, 0);
-  check_close(summary.pit[0], 0.5, 1e-15);
-  check_close(summary.pit[19], 0.5, 1e-15);
-  rpinn_calibration_summarise(1, scores, &summary);
+  check_close(summary.pit[0], 2.0 / 3, 1e-15);
+  check_close(summary.pit[19], 1.0 / 3, 1e-15);
+  rpinn_calibration_summarise(1, scores, false, &summary);
   assert_true(isnan(summary.crps.error));
   check_close(summary.coverage[2].error, sqrt(0.05 * 0.95), 1e-15);
   /* Where data sets differ more than chance alone would have it, theirs is the error. */
   scores[0].coverage[2] = scores[1].coverage[2] = 0;
-  rpinn_calibration_summarise(3, scores, &summary);
+  rpinn_calibration_summarise(3, scores, false, &summary);
   check_close(summary.coverage[2].error, 1.0 / 3, 1e-15);
+}
+
+/* Folds: of different sizes, some without rows; rows err on their own. */
+static void test_summary_of_folds(void **state) {
+  (void)state;
+  RpinnCalibrationScore scores[3] = {
+      {.num_points = 3, .coverage = {0, 0, 1}, .crps = 1, .z_mean = 1, .z_square = 2, .z_inside = 1},
+      {.num_points = 0, .coverage = {(double)NAN}, .crps = (double)NAN, .z_mean = (double)NAN},
+      {.num_points = 1, .coverage = {0, 0, 0}, .crps = 5, .z_mean = -3, .z_square = 9, .z_inside = 0}};
+  RpinnCalibrationSummary summary;
+  rpinn_calibration_summarise(3, scores, true, &summary);
+  assert_int_equal(summary.num_data_sets, 2);
+  check_close(summary.num_points, 4, 0);
+  check_close(summary.crps.mean, 2, 1e-15);                            /* (3 * 1 + 5) / 4 */
+  check_close(summary.crps.error, sqrt(2 * (0.5625 + 0.5625)), 1e-15); /* 2/1 ((3/4)^2 1 + (1/4)^2 9) */
+  check_close(summary.coverage[2].mean, 0.75, 1e-15);
+  check_close(summary.coverage[0].error, sqrt(0.25 / 4), 1e-15); /* of 4 rows */
+  check_close(summary.z_mean, 0, 1e-15);
+  check_close(summary.z_deviation, sqrt(3.75), 1e-15); /* (3 * 2 + 9) / 4 */
+  check_close(summary.z_inside, 0.75, 1e-15);
+  rpinn_calibration_summarise(1, scores + 1, true, &summary); /* nothing at all */
+  assert_true(isnan(summary.crps.mean) && isnan(summary.coverage[2].mean) &&
+              isnan(summary.coverage[2].error));
+}
+
+/* Measurements have noise that draws of the mean have not: with it they are exchangeable, without it not. */
+static void test_noise_of_the_truth(void **state) {
+  (void)state;
+  enum { DRAWS = 79, SETS = 4000 };
+  static double values[DRAWS][1];
+  RpinnStream stream = rpinn_stream(3, RPINN_PURPOSE_CHECK, 0, 0);
+  double with = 0, without = 0, square = 0, noise = 2;
+  for (size_t s = 0; s < SETS; s++) {
+    double truth = rpinn_stream_normal(&stream) + noise * rpinn_stream_normal(&stream);
+    for (size_t k = 0; k < DRAWS; k++) values[k][0] = rpinn_stream_normal(&stream);
+    RpinnKeptDraws *kept = kept_of(DRAWS, 1, values[0]);
+    RpinnCalibrationScore score;
+    assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, &noise, &stream, &score), RPINN_OK);
+    with += score.coverage[2] / SETS;
+    square += score.z_square / SETS;
+    assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, NULL, &stream, &score), RPINN_OK);
+    without += score.coverage[2] / SETS;
+    rpinn_kept_draws_destroy(kept);
+  }
+  check_close(with, 0.95, 4 * sqrt(0.05 * 0.95 / SETS));
+  check_close(square, 1, 4 * sqrt(2.0 / SETS) + 0.01); /* the mean of 79 draws has an error too */
+  check_close(without, 0.618, 0.04);                   /* 2 Phi(1.96 / sqrt(5)) - 1 */
+}
+
+/* Of 201 points the 21st, 61st, …; of three all of them. */
+static void test_ranked_points(void **state) {
+  (void)state;
+  static const size_t expected[] = {20, 60, 100, 140, 180};
+  for (size_t k = 0; k < RPINN_RANKED_POINTS; k++) {
+    assert_int_equal(rpinn_ranked_point(201, k), expected[k]);
+    assert_int_equal(rpinn_ranked_point(3, k), k < 3 ? k : 3);
+  }
+  double values[39][3], truth[3] = {100, -100, 20};
+  for (size_t k = 0; k < 39; k++)
+    for (size_t p = 0; p < 3; p++) values[k][p] = (double)k + 0.5;
+  RpinnStream stream = rpinn_stream(4, RPINN_PURPOSE_CHECK, 0, 0);
+  RpinnCalibrationScore score = score_of(39, 3, values[0], truth, &stream);
+  assert_true(score.ranks[0] > 39.0 / 40 && score.ranks[1] < 1.0 / 40);
+  check_close(score.ranks[2], 20.5 / 40, 0.5 / 40); /* behind 20 of them */
+  assert_true(isnan(score.ranks[3]) && isnan(score.ranks[4]));
+}
+
+/* ---- uniform ranks ---- */
+
+/* min_k of the two-sided p of Bin(2, k/20), by the definition, for two numbers in these bins. */
+static double statistic_of_two(size_t a, size_t b) {
+  double least = 1;
+  for (size_t k = 1; k < 20; k++) {
+    double z = (double)k / 20, below[] = {(1 - z) * (1 - z), 1 - z * z, 1};
+    double above[] = {1, 1 - below[0], z * z};
+    size_t n = (size_t)(a < k) + (size_t)(b < k);
+    least = fmin(least, fmin(1, 2 * fmin(below[n], above[n])));
+  }
+  return least;
+}
+
+/* All pairs of bins are equally likely: the p-value is the share of those that look no more uniform. */
+static void test_p_value_of_two(void **state) {
+  (void)state;
+  for (size_t a = 0; a < 20; a += 3)
+    for (size_t b = 0; b < 20; b++) {
+      double numbers[] = {((double)a + 0.5) / 20, ((double)b + 0.5) / 20}, p_value, expected = 0;
+      for (size_t c = 0; c < 400; c++)
+        expected += (statistic_of_two(c / 20, c % 20) <= statistic_of_two(a, b) * (1 + 1e-9)) / 400.0;
+      assert_int_equal(rpinn_uniformity_p_value(2, numbers, &p_value), RPINN_OK);
+      check_close(p_value, expected, 1e-12);
+    }
+}
+
+/* Uniform numbers: a p-value of at most 5 % hardly ever, and just when they leave the band. Others: always. */
+static void test_uniformity(void **state) {
+  (void)state;
+  enum { COUNT = 100, SETS = 2000 };
+  double numbers[COUNT], low[RPINN_UNIFORMITY_STEPS + 1], high[RPINN_UNIFORMITY_STEPS + 1], p_value,
+      rejected[3] = {0};
+  RpinnStream stream = rpinn_stream(5, RPINN_PURPOSE_CHECK, 0, 0);
+  assert_int_equal(rpinn_uniformity_band(COUNT, 0.95, low, high), RPINN_OK);
+  for (size_t s = 0; s < SETS; s++)
+    for (size_t kind = 0; kind < 3; kind++) {
+      for (size_t i = 0; i < COUNT; i++) {
+        double u = rpinn_stream_uniform(&stream);
+        numbers[i] = kind == 0 ? u : kind == 1 ? 0.5 - 0.5 * cos(3.141592653589793 * u) : u * u;
+      }
+      assert_int_equal(rpinn_uniformity_p_value(COUNT, numbers, &p_value), RPINN_OK);
+      rejected[kind] += (p_value <= 0.05) / (double)SETS;
+      bool leaves = false;
+      for (size_t k = 1; k < RPINN_UNIFORMITY_STEPS; k++) {
+        double below = 0;
+        for (size_t i = 0; i < COUNT; i++)
+          below += (numbers[i] < (double)k / RPINN_UNIFORMITY_STEPS) / (double)COUNT;
+        leaves |= below < low[k] - 1e-12 || below > high[k] + 1e-12;
+      }
+      check_true(leaves == (p_value <= 0.05), "p %g, and %s the band", p_value, leaves ? "leaves" : "within");
+    }
+  assert_true(rejected[0] < 0.05 + 3 * sqrt(0.05 * 0.95 / SETS) && rejected[0] > 0.02);
+  assert_true(rejected[1] > 0.85 && rejected[2] > 0.99); /* a valley, a slope */
+}
+
+/* Bin(10, 1/2): 2 to 8 of 10 with 97.9 %, 3 to 7 with 89 %. */
+static void test_share_band(void **state) {
+  (void)state;
+  double low, high;
+  assert_int_equal(rpinn_share_band(10, 0.5, 0.95, &low, &high), RPINN_OK);
+  check_close(low, 0.2, 0);
+  check_close(high, 0.8, 0);
+  assert_int_equal(rpinn_share_band(10, 0.5, 0.89, &low, &high), RPINN_OK);
+  check_close(low, 0.3, 0);
+  check_close(high, 0.7, 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks),
                                      cmocka_unit_test(test_quantiles_of_all_values),
                                      cmocka_unit_test(test_scores_by_hand),
-                                     cmocka_unit_test(test_exchangeable), cmocka_unit_test(test_summary)};
+                                     cmocka_unit_test(test_exchangeable),
+                                     cmocka_unit_test(test_summary),
+                                     cmocka_unit_test(test_summary_of_folds),
+                                     cmocka_unit_test(test_noise_of_the_truth),
+                                     cmocka_unit_test(test_ranked_points),
+                                     cmocka_unit_test(test_p_value_of_two),
+                                     cmocka_unit_test(test_uniformity),
+                                     cmocka_unit_test(test_share_band)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,21 @@ static bool ask_reproduce(const char *scale, const char *methods, Values *values
   return named;
 }
 
+static bool ask_calibrate(const char *from, const char *redraw, const char *methods, Values *values) {
+  RpinnContext *context = rpinn_context_create();
+  RpinnCalibration *calibration = NULL;
+  const RpinnCalibrateOptions options = {.problem = "", /* it is not looked at before the words are */
+                                         .from = from,
+                                         .redraw = redraw,
+                                         .methods = methods,
+                                         .folder = "/dev/null"};
+  bool refused = context && rpinn_calibrate(context, &options, &calibration) != RPINN_OK;
+  bool named = refused && read_expected(context, values);
+  rpinn_calibration_destroy(calibration);
+  rpinn_context_destroy(context);
+  return named;
+}
+
 static bool ask_covariance(Values *values) {
   RpinnContext *context = rpinn_context_create();
   RpinnReference *reference = NULL;
@@ -92,9 +107,9 @@ static void read_setting(RpinnSetting setting, Values *values) {
   if (!strcmp(definition->initial, "auto") && !has_choice(values, "auto")) add_choice(values, "auto", 4);
 }
 
-bool values_of_option(const OptionText *option, Values *values) {
+bool values_of_option(const Command *command, const OptionText *option, Values *values) {
   static const char ending[] = "FILE";
-  bool known = true;
+  bool known = true, calibrates = command == &command_calibrate;
   *values = (Values){0};
   if (option->setting < RPINN_NUM_SETTINGS)
     read_setting(option->setting, values);
@@ -109,7 +124,12 @@ bool values_of_option(const OptionText *option, Values *values) {
   else if (!strcmp(option->flag, "--scale"))
     known = ask_reproduce("?", NULL, values);
   else if (!strcmp(option->flag, "--methods"))
-    known = values->several = ask_reproduce(NULL, "?", values);
+    known = values->several =
+        calibrates ? ask_calibrate(NULL, NULL, "?", values) : ask_reproduce(NULL, "?", values);
+  else if (!strcmp(option->flag, "--from"))
+    known = ask_calibrate("?", NULL, NULL, values);
+  else if (!strcmp(option->flag, "--redraw"))
+    known = ask_calibrate(NULL, "?", NULL, values);
   else if (!strcmp(option->flag, "--covariance"))
     known = ask_covariance(values);
   if (!known) fprintf(stderr, "the library does not name the values of %s\n", option->flag);

@@ -14,7 +14,7 @@ typedef struct Values {
 } Values;
 
 /* false when the library does not name its choices any more, with a message. */
-bool values_of_option(const OptionText *option, Values *values);
+bool values_of_option(const Command *command, const OptionText *option, Values *values);
 void values_of_arguments(const Command *command, Values *values);
 
 #endif

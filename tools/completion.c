@@ -82,7 +82,7 @@ static bool print_bash_options(const Command *command) {
   Values values;
   for (size_t i = 0; option_at(command, i, &option); i++) {
     if (!option.value) continue;
-    if (!values_of_option(&option, &values)) return false;
+    if (!values_of_option(command, &option, &values)) return false;
     printf("    '%s %s')\n      ", command->name, option.flag);
     print_values(&values);
     printf("\n      return\n      ;;\n");
@@ -177,7 +177,7 @@ static bool print_zsh_command(const Command *command) {
   Values values;
   printf("        '%s')\n          _arguments", command->name);
   for (size_t i = 0; option_at(command, i, &option); i++) {
-    if (!values_of_option(&option, &values)) return false;
+    if (!values_of_option(command, &option, &values)) return false;
     print_zsh_option(&option, &values);
   }
   values_of_arguments(command, &values);

@@ -23,7 +23,10 @@ typedef enum RpinnPurpose {
   RPINN_PURPOSE_SCALE = 12,        /* starts while the scale of the prior is chosen; member: start */
   RPINN_PURPOSE_RANKS = 13,        /* random parts of ranks; member: data set */
   RPINN_PURPOSE_PRIOR_SCALE = 14,  /* the scale of an rPINN member's prior */
-  RPINN_PURPOSE_SIGNS = 15         /* signs that estimate a trace */
+  RPINN_PURPOSE_SIGNS = 15,        /* signs that estimate a trace */
+  RPINN_PURPOSE_SIMULATION =
+      16, /* parameters from the prior, and data of them; member: attempt; part: which of these */
+  RPINN_PURPOSE_FOLDS = 17 /* which rows are left out together; member: term */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

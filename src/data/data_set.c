@@ -340,6 +340,29 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   return RPINN_OK;
 }
 
+/* Rows that somebody else has made. */
+static RpinnStatus take_replaced(Builder *builder, size_t index) {
+  const RpinnTerm *term = &builder->problem->terms[index];
+  const RpinnReplacedRows *rows = &builder->problem->replaced[index];
+  RpinnTermData *data = &builder->data->terms[index];
+  RPINN_TRY(allocate_points(builder, rows->count, &data->points));
+  if (rows->count)
+    memcpy(data->points.x, rows->x, rows->count * builder->problem->num_coordinates * sizeof(double));
+  if (term->source == RPINN_DATA_GAUSSIAN)
+    RPINN_TRY(rpinn_gaussian_term_fill(builder->context, builder->data->arena, builder->problem, term, data));
+  else
+    RPINN_TRY(allocate_values(builder, data));
+  if (rows->values && rows->count) memcpy(data->values, rows->values, rows->count * sizeof(double));
+  data->from_file = rows->is_measured;
+  data->missing = !rows->values && term->source != RPINN_DATA_GAUSSIAN;
+  if (!rows->noise) return RPINN_OK;
+  data->noise = RPINN_ARENA_NEW(builder->data->arena, double, rows->count);
+  if (!data->noise) return rpinn_fail_memory(builder->context);
+  memcpy(data->noise, rows->noise, rows->count * sizeof(double));
+  data->noise_from_file = true;
+  return RPINN_OK;
+}
+
 /* ---- the whole ---- */
 
 static RpinnStatus read_all(Builder *builder) {
@@ -355,6 +378,7 @@ static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   bool is_gaussian = term->source == RPINN_DATA_GAUSSIAN;
   if (done[index]) return RPINN_OK;
   done[index] = 1;
+  if (builder->problem->replaced) return take_replaced(builder, index);
   if (builder->all && !is_gaussian) return take_rows_of_term(builder, builder->all, index, true);
   if (term->at.sampling == RPINN_POINTS_SAME_AS) RPINN_TRY(make_term(builder, term->at.term, done));
   if (term->at.sampling != RPINN_POINTS_OF_DATA)
@@ -400,7 +424,7 @@ static RpinnStatus build(Builder *builder) {
   data->terms = RPINN_ARENA_NEW(data->arena, RpinnTermData, problem->num_terms);
   uint8_t *done = RPINN_ARENA_NEW(data->arena, uint8_t, problem->num_terms);
   if (!data->terms || !done) return rpinn_fail_memory(builder->context);
-  if (problem->data_file) RPINN_TRY(read_all(builder));
+  if (problem->data_file && !problem->replaced) RPINN_TRY(read_all(builder));
   for (size_t i = 0; i < problem->num_terms; i++) {
     RPINN_TRY(make_term(builder, i, done));
     RPINN_TRY(settle_noise(builder, i));

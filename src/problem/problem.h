@@ -147,6 +147,15 @@ typedef struct RpinnTerm {
   RpinnGaussianSpec gaussian; /* GAUSSIAN */
 } RpinnTerm;
 
+/* Rows of a term in place of those that the file describes: data drawn from the prior, or those that a fold leaves. */
+typedef struct RpinnReplacedRows {
+  bool is_measured; /* the values count as read from a file; else as what the file describes */
+  size_t count;
+  const double *x;      /* [count][num_coordinates] */
+  const double *values; /* [count]; of a gaussian term the mean of its prior, and NULL: as it is */
+  const double *noise;  /* [count] as a column of a file; NULL: as the term has it */
+} RpinnReplacedRows;
+
 /* A random field that the truth draws, and steady flow that it solves: columns of its own. */
 enum { RPINN_MADE_MAX_AXES = RPINN_LAW_MAX_AXES, RPINN_MADE_NUM_SIDES = 4 };
 
@@ -241,7 +250,8 @@ struct RpinnProblem {
   size_t num_predicted;
   RpinnNamedExpression *predicted;
 
-  const char *data_file; /* --data, or the top-level key; NULL: each term has its own */
+  const RpinnReplacedRows *replaced; /* [num_terms], or NULL: the rows are those of the file */
+  const char *data_file;             /* --data, or the top-level key; NULL: each term has its own */
   RpinnPlace data_place;
   RpinnSettingsValues settings;
   size_t num_presets;

@@ -54,7 +54,7 @@ static RpinnStatus take_chain_draw(void *user, const RpinnVisitedDraw *visited, 
       rpinn_draw_spool_add(pass->context, own->spool, stored->num_parameters, stored->parameters, values));
   rpinn_moments_add(pass->moments, values);
   rpinn_moments_add(own->chain_moments, values);
-  RPINN_TRY(rpinn_kept_draws_add(run->results.kept, pass->draw, values));
+  RPINN_TRY(rpinn_results_keep(pass, values));
   RPINN_TRY(rpinn_kept_draws_add(run->results.statistics, pass->draw, stored->statistics));
   own->energies[pass->draw++] = stored->statistics[RPINN_CHAIN_ENERGY];
   count_draw(chain, stored->statistics, run->plan.num_draws);

@@ -93,7 +93,7 @@ static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, cons
   for (uint32_t times = times_of(pass, own->taken++); times; times--, pass->draw++) {
     RPINN_TRY(write_draw(pass, member, values));
     rpinn_moments_add(pass->moments, values);
-    RPINN_TRY(rpinn_kept_draws_add(results->kept, pass->draw, values));
+    RPINN_TRY(rpinn_results_keep(pass, values));
   }
   return RPINN_OK;
 }

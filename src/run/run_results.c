@@ -77,6 +77,15 @@ RpinnStatus rpinn_results_visit(RpinnResultsPass *pass, bool warmup,
   return rpinn_draw_blocks_visit(pass->context, &blocks);
 }
 
+RpinnStatus rpinn_results_keep(const RpinnResultsPass *pass, const double *values) {
+  const RpinnRun *run = pass->run;
+  double sum = 0;
+  RPINN_TRY(rpinn_kept_draws_add(run->results.kept, pass->draw, values));
+  if (!pass->with_file) return RPINN_OK;
+  for (size_t i = 0; i < run->posteriors[0]->model.num_rows; i++) sum += values[run->outputs.num_values + i];
+  return rpinn_kept_draws_add(run->results.likelihoods, pass->draw, &sum);
+}
+
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) {
   const RpinnRun *run = pass->run;
   const RpinnDrawKind *kind = run->method->draws;
@@ -118,12 +127,13 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   results->deviation = malloc(bytes);
   results->low = malloc(3 * bytes);
   results->kept = rpinn_kept_draws_create(count, results->keep_every);
+  results->likelihoods = rpinn_kept_draws_create(1, results->keep_every);
   results->statistics = rpinn_kept_draws_create(
       num_statistics, rpinn_keep_every(num_draws, num_statistics, KEPT_STATISTICS_BYTES));
   pass->workers = calloc(run->num_posteriors, sizeof *pass->workers);
   pass->moments = rpinn_moments_create(count);
-  if (!results->mean || !results->deviation || !results->low || !results->kept || !results->statistics ||
-      !pass->workers || !pass->moments)
+  if (!results->mean || !results->deviation || !results->low || !results->kept || !results->likelihoods ||
+      !results->statistics || !pass->workers || !pass->moments)
     return rpinn_fail_memory(pass->context);
   results->median = results->low + count;
   results->high = results->median + count;
@@ -184,5 +194,6 @@ void rpinn_run_free_results(RpinnRun *run) {
   for (size_t k = 0; k < results->num_traces; k++) free(results->traces[k].points);
   free(results->scores);
   rpinn_kept_draws_destroy(results->kept);
+  rpinn_kept_draws_destroy(results->likelihoods);
   rpinn_kept_draws_destroy(results->statistics);
 }

@@ -123,10 +123,12 @@ typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
   uint64_t num_members, num_failed, num_converged, num_retried;
   uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
-  double *mean, *deviation;    /* [outputs.num_values] */
-  double *low, *median, *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws by ranks (rank_interval.h); of fewer than
+  double *mean, *deviation; /* [outputs.num_values] */
+  double *low, *median,
+      *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws by ranks (rank_interval.h); of fewer than
    * RPINN_INTERVAL_MIN_DRAWS the ends are NaN */
   RpinnKeptDraws *kept;        /* outputs of kept draws */
+  RpinnKeptDraws *likelihoods; /* their log likelihoods, of all rows; none are kept without posterior.nc */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
   size_t keep_every;
   size_t num_traces; /* of members that did not fail, evenly chosen, the first of them included */

@@ -94,7 +94,7 @@ nuts=(calibrate line.yaml --methods nuts --members 39 --warmup 20 --chains 2 --m
 run 0 "${nuts[@]}" --datasets 1 --samples 30
 mistake "chains/calibrated-nuts.yaml: the scores" "${nuts[@]}" --datasets 2 --samples 40
 # Nobody's files are replaced, and no run is written into.
-for name in calibration.md calibration.csv calibration.json scores runs run.yaml checkpoint.db; do
+for name in calibration.md calibration.csv calibration.json report.html scores runs run.yaml checkpoint.db; do
   rm -rf own && mkdir own && echo mine > "own/$name"
   mistake "own: there is no calibration here, but $name; move it away" calibrate line.yaml --members 39 --datasets 1 --out own
   if [[ $(< "own/$name") != mine || $(ls own) != "$name" ]]; then complain "$name: $(ls own)"; fi
@@ -106,7 +106,7 @@ mistake "--members: found '39.5'; expected a whole number of at least 39" calibr
 mistake "the run for data set 1 has 10 draws; expected at least 39" calibrate line.yaml --methods nuts --warmup 20 --chains 2 --out short --quiet --datasets 1 --samples 5
 mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
 mistake "method map has one draw" calibrate line.yaml --methods map --out map
-mistake "found 'nutz'" calibrate line.yaml --methods rpinn,nutz --out typo
+mistake "--methods: found 'nutz'; expected rpinn, ensemble, nuts, svgd or laplace; did you mean 'nuts'?" calibrate line.yaml --methods rpinn,nutz --out typo
 mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
 mistake "--seed: found 900719925474; expected at most 900719925473" calibrate line.yaml --seed 900719925474 --out seed
 mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0
@@ -114,4 +114,134 @@ sed "s/network: \[6\]/network: [$(printf '4096,%.0s' {1..62})4096]/" line.yaml >
 mistake "GB of memory, and the machine has" calibrate large.yaml --threads 64 --out large
 sed '/^truth/d; s/data: truth/data: 0/' line.yaml > untold.yaml
 mistake "has a truth" calibrate untold.yaml --out untold
+mistake "no term has measured data" calibrate untold.yaml --from data --out untold
+
+# --samples are members too, or say that they are not.
+run 0 calibrate line.yaml --datasets 1 --samples 41 --out samples --quiet --keep-runs
+has "$(< samples/runs/rpinn-0001/summary.json)" '"samples": 41,'
+mistake "--samples: found '20'; expected a whole number of at least 39" calibrate line.yaml --samples 20 --out few
+mistake "--samples: no method here has chains, and --members says" calibrate line.yaml --samples 50 --members 40 --out few
+
+# Words and options that do not go together.
+mistake "--from: found 'priors'; expected truth, prior or data; did you mean 'prior'?" calibrate line.yaml --from priors --out typo
+mistake "--from: parameters are drawn from a prior of a fixed scale, and here the data would choose it (loo); expected a number, such as --prior-scale 0.5" \
+  calibrate line.yaml --from prior --prior-scale loo --out typo
+mistake "a prior without bounds" calibrate line.yaml --from prior --prior-scale inf --out typo
+mistake "--redraw: this is not for --from prior" calibrate line.yaml --from prior --redraw points --out typo
+mistake "--keep-runs: this is not for --from prior" calibrate line.yaml --from prior --keep-runs --out typo
+mistake "--datasets: this is not for --from data" calibrate line.yaml --folds 3 --datasets 3 --out typo
+mistake "--folds: this is not for --from truth" calibrate line.yaml --from truth --folds 3 --out typo
+mistake "--blocks: this is not for --from prior" calibrate line.yaml --from prior --blocks --out typo
+mistake "--folds is given '1'; expected a whole number from 2 to 9999" calibrate line.yaml --folds 1
+mistake "there are 15 measured rows that can be left out" calibrate line.yaml --folds 16 --out typo
+mistake "did you mean '--folds'?" calibrate line.yaml --fold 3
+if [[ -e typo ]]; then complain "a refused calibration wrote $(ls typo)"; fi
+
+# Truths from the prior: the ranks of an exact posterior may be uniform, those of an ensemble, whose members here are one and the
+# same, are at the ends.
+simulated=(calibrate line.yaml --from prior --prior-scale 0.5 --members 39 --datasets 15 --methods rpinn,laplace,ensemble --out prior)
+run 0 "${simulated[@]}"
+has "$err" "45 of 45 runs"
+has "$out" "| log likelihood |"
+has "$(< prior/report.html)" "its ranks are not uniform"
+if python3 -c pass 2> /dev/null; then
+  python3 - << 'END' || complain "calibration.json of --from prior"
+import json, xml.dom.minidom
+page = json.load(open("prior/calibration.json"))
+assert page["from"] == "prior" and list(page["methods"]) == ["rpinn", "laplace", "ensemble"], page
+for name, method in page["methods"].items():
+    assert list(method["quantities"]) == ["u", "c", "log likelihood"], method
+    assert method["prior_scales"] == [0.5] * 15 and sum(method["verdicts"].values()) == 15, method
+    for subject, scores in method["quantities"].items():
+        assert [len(point) for point in scores["ranks"]] == [15] * (5 if subject == "u" else 1), scores["ranks"]
+        good = scores["p_value"] > 0.01
+        assert good == (name != "ensemble"), (name, subject, scores["p_value"])
+ends = [rank for point in page["methods"]["ensemble"]["quantities"]["u"]["ranks"] for rank in point if rank < 1 / 40 or rank > 39 / 40]
+assert len(ends) == 75, ends
+assert page["methods"]["ensemble"]["verdicts"]["good"] == 0, page["methods"]["ensemble"]["verdicts"]
+# rPINN and the linearised posterior have the same draws of a linear model, and so the same ranks.
+for subject in "u", "c":
+    assert page["methods"]["rpinn"]["quantities"][subject]["pit"] == page["methods"]["laplace"]["quantities"][subject]["pit"]
+document = xml.dom.minidom.parse("prior/report.html")
+captions = [c.firstChild.data for c in document.getElementsByTagName("figcaption")]
+for caption in "u", "u, rpinn", "log likelihood, ensemble", "CRPS of u", "width of 95 % intervals of c":
+    assert caption in captions, (caption, captions)
+for svg in document.getElementsByTagName("svg"):
+    assert "nan" not in svg.toxml() and "inf" not in svg.toxml()
+END
+fi
+# The same again makes nothing.
+run 0 "${simulated[@]}" --quiet
+if [[ -n $err ]]; then complain "made again: $err"; fi
+
+# Measured data whose noise is stated five times too small: rows left out are foretold far too surely.
+awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) {
+  g = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()); printf "%.6f,%.6f\n", i / 39, 1 + 2 * i / 39 + 0.1 * g } }' \
+  | { echo x,value && cat; } > measured.csv
+cat > measured.yaml << 'END'
+name: measured
+coordinates: {x: [0, 1]}
+constants: {s: 0.1}
+fields: {u: {network: [6], trainable: output}}
+terms:
+  u: {expect: u, data: measured.csv, noise: s}
+  end: {expect: "d(u, x)", at: {points: [[0.5]]}, data: 2, noise: 1}
+predict: {grid: 5, quantities: [u]}
+settings: {likelihood: noise, optimizer: lm, start: prior, prior_scale: loo, scale_fields: yes}
+END
+folds=(calibrate measured.yaml --members 79 --methods rpinn,laplace)
+run 0 "${folds[@]}" --out folds --keep-runs
+has "$err" "10 of 10 runs"
+has "$out" "## Each row left out on its own"
+has "$out" "5 of 5 folds"
+run 0 "${folds[@]}" --set s=0.02 --out sure --quiet
+if python3 -c pass 2> /dev/null; then
+  python3 - << 'END' || complain "folds"
+import csv, json
+page, sure = json.load(open("folds/calibration.json")), json.load(open("sure/calibration.json"))
+assert page["from"] == "data" and list(page["left_out"]) == ["u"] and page["left_out"]["u"]["rows"] == 40, page
+assert 0.7 < page["left_out"]["u"]["z"]["deviation"] < 1.4 and page["left_out"]["u"]["z"]["inside"] > 0.85, page["left_out"]
+assert sure["left_out"]["u"]["z"]["deviation"] > 3 and sure["left_out"]["u"]["z"]["inside"] < 0.7, sure["left_out"]
+for name in "rpinn", "laplace":
+    u, v = (p["methods"][name]["quantities"]["u"] for p in (page, sure))
+    assert u["points"] == 40 and u["coverage"]["95"]["mean"] > 0.85 and 0.7 < u["z"]["deviation"] < 1.4, u
+    assert abs(sum(u["pit"]) - 1) < 1e-9
+    assert v["coverage"]["95"]["mean"] < 0.7 and v["z"]["deviation"] > 3, v
+left = []
+for k in range(1, 6):  # every row is left out once, and fitted in the other folds
+    rows = list(csv.DictReader(open("folds/runs/rpinn-000%d/data.csv" % k)))
+    out = {float(r["x"]) for r in rows if r["term"] == "u_left_out1"}
+    kept = {float(r["x"]) for r in rows if r["term"] == "u"}
+    assert len(out) == 8 and len(kept) == 32 and not out & kept, (k, out)
+    left += sorted(out)
+assert len(set(left)) == 40, left
+assert max(left[:8]) - min(left[:8]) > 0.5, "at random, not a region"
+END
+fi
+# In blocks a fold is a region; the scale is chosen again for each.
+run 0 calibrate measured.yaml --members 39 --folds 4 --blocks --out blocks --quiet --keep-runs
+for k in 1 2 3 4; do
+  awk -F, -v k=$k '$1 == "u_left_out1" { if (!n++ || $2 < low) low = $2; if ($2 > high) high = $2 } END { printf "%d %d %d\n", n, low * 39 + 0.5, high * 39 + 0.5 }' \
+    blocks/runs/rpinn-000$k/data.csv
+  has "$(grep '^prior:' blocks/runs/rpinn-000$k/run.yaml)" "chosen_by: loo"
+done > regions
+if [[ $(< regions) != $'10 0 9\n10 10 19\n10 20 29\n10 30 39' ]]; then complain "regions: $(< regions)"; fi
+mistake "other data sets" calibrate measured.yaml --members 39 --folds 4 --out blocks
+
+# A signal between and within runs: the same command goes on, and comes to the same.
+long=(calibrate measured.yaml --members 39 --methods nuts --warmup 300 --samples 300 --chains 2 --max-depth 6 --folds 3 --threads 1)
+"$RPINN_PROGRAM" "${long[@]}" --out stopped > /dev/null 2> stopped.err &
+process=$!
+for _ in {1..300}; do
+  if [[ -e stopped/runs/nuts-0001/checkpoint.db ]]; then break; fi
+  sleep 0.05
+done
+kill -INT $process 2> /dev/null || true
+wait $process && code=0 || code=$?
+if ((code != 130 && code != 0)); then complain "stopped with $code: $(< stopped.err)"; fi
+run 0 "${long[@]}" --out stopped --quiet
+run 0 "${long[@]}" --out whole --quiet
+if ! cmp -s <(sed 's/"seconds": [0-9.]*,//' stopped/scores/nuts-0001.json) <(sed 's/"seconds": [0-9.]*,//' whole/scores/nuts-0001.json); then
+  complain "a fold that was stopped has other scores"
+fi
 exit $failed

@@ -46,6 +46,10 @@ complete_to 'auto' run heat.yaml --samples ''
 complete_to '' run heat.yaml --retries ''
 complete_to 'paper' reproduce table1 --scale p
 complete_to 'rpinn,nuts' reproduce table1 --methods rpinn,n
+complete_to 'rpinn,laplace' calibrate heat.yaml --methods rpinn,l
+complete_to 'rpinn|ensemble|nuts|svgd|laplace' calibrate heat.yaml --methods ''
+complete_to 'truth|prior|data' calibrate heat.yaml --from ''
+complete_to 'points' calibrate heat.yaml --redraw p
 complete_to 'matern32|matern52' reference field --covariance ma
 complete_to '--well' reference solve --w
 complete_to '' list ''
