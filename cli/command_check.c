@@ -1,9 +1,17 @@
 /* rpinn check PROBLEM */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "command.h"
 
 static int show_prior(RpinnContext *context, const RpinnProblem *problem, const Options *options) {
-  const RpinnPriorCheckOptions wanted = {.json = options->json, .folder = options->out};
+  ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
+  const RpinnPriorCheckOptions wanted = {.json = options->json,
+                                         .folder = options->out,
+                                         .progress = line.terminal ? show_progress : NULL,
+                                         .user = &line};
   char *text = rpinn_check_prior(context, problem, &wanted);
+  if (line.terminal) fprintf(stderr, "\r\033[K");
   return text ? print_and_free(text) : report_failure(context, rpinn_context_error(context)->status);
 }
 

@@ -66,7 +66,7 @@ void show_progress(void *user, const RpinnProgress *progress) {
              progress->loss_high);
   fprintf(stderr, "%s%llu of %llu %s", line->terminal ? "\r\033[K" : "", (unsigned long long)progress->done,
           (unsigned long long)progress->total, progress->unit);
-  if (strcmp(progress->unit, "iterations") != 0)
+  if (strcmp(progress->unit, "iterations") != 0 && progress->iterations)
     fprintf(stderr, ", %llu iterations", (unsigned long long)progress->iterations);
   fprintf(stderr, ", %.1f s", progress->seconds);
   if (!progress->last) fprintf(stderr, ", %s left", left);

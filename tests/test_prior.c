@@ -241,6 +241,40 @@ static void check_rule(const RpinnPriorChoice *choice) {
   for (size_t t = 0; t < choice->chosen; t++) assert_true(choice->trials[t].leave_one_out < highest - 1);
 }
 
+/* What is told of the way: rising, never more than all. */
+typedef struct Seen {
+  size_t num_reports;
+  uint64_t done, total;
+} Seen;
+
+static void see(void *user, uint64_t done, uint64_t total) {
+  Seen *seen = user;
+  assert_true(done >= seen->done && total >= seen->total && done <= total);
+  *seen = (Seen){seen->num_reports + 1, done, total};
+}
+
+static bool stop_at_once(void *user) {
+  (void)user;
+  return true;
+}
+
+static void test_progress(void **state) {
+  (void)state;
+  ProblemBench bench = build(CURVE);
+  Seen seen = {0};
+  RpinnPriorChoice choice;
+  RpinnPriorChoiceOptions options = {
+      .rule = RPINN_SCALE_LOO, .num_threads = 2, .progress = see, .user = &seen};
+  bench_require(&bench, rpinn_prior_choose(bench.context, bench.posterior, &options, &choice), "choice");
+  assert_true(seen.num_reports > 0 && seen.total >= 24); /* three scales at least, with eight members each */
+  rpinn_prior_choice_free(&choice);
+  options.interrupted = stop_at_once;
+  seen = (Seen){0};
+  assert_int_equal(rpinn_prior_choose(bench.context, bench.posterior, &options, &choice),
+                   RPINN_ERROR_INTERRUPTED);
+  bench_close(&bench);
+}
+
 static void test_choice(void **state) {
   (void)state;
   ProblemBench bench = build(CURVE);
@@ -436,6 +470,7 @@ int main(void) {
                                      cmocka_unit_test(test_data_rows),
                                      cmocka_unit_test(test_tolerances_are_given),
                                      cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_progress),
                                      cmocka_unit_test(test_factors),
                                      cmocka_unit_test(test_members_of_a_linear_model),
                                      cmocka_unit_test(test_pool),

@@ -4,6 +4,7 @@
 #define RPINN_CHECK_H
 
 #include "rpinn/problem.h"
+#include "rpinn/run.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,8 @@ RPINN_API char *rpinn_check_json(const RpinnCheck *check);
 typedef struct RpinnPriorCheckOptions {
   bool json;          /* a text for programs */
   const char *folder; /* where prior.html goes, with its figures; NULL: nowhere */
+  void (*progress)(void *user, const RpinnProgress *progress); /* of the choice; may be NULL */
+  void *user;
 } RpinnPriorCheckOptions;
 /* A text that the caller frees; NULL after a failure, with a message. options: NULL for the usual ones. */
 RPINN_API char *rpinn_check_prior(RpinnContext *context, const RpinnProblem *problem,

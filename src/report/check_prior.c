@@ -227,8 +227,9 @@ char *rpinn_check_prior(RpinnContext *context, const RpinnProblem *problem,
   static const RpinnPriorCheckOptions usual = {0};
   RpinnRun *run = NULL;
   RpinnText result = {0};
-  RpinnStatus status = rpinn_run_draw_prior(context, problem, &run);
-  if (status == RPINN_OK) status = look(context, run, options ? options : &usual, &result);
+  if (!options) options = &usual;
+  RpinnStatus status = rpinn_run_draw_prior(context, problem, options->progress, options->user, &run);
+  if (status == RPINN_OK) status = look(context, run, options, &result);
   rpinn_run_destroy(run);
   if (status == RPINN_OK) return result.bytes;
   rpinn_text_free(&result);

@@ -50,6 +50,7 @@ typedef struct Search {
   Job jobs[MAX_JOBS];
   double *memory; /* of thetas and densities of jobs, and of best */
   bool is_looking;
+  uint64_t num_done, num_expected; /* jobs before those under way; in all, as far as is known */
 } Search;
 
 /* ---- in a thread ---- */
@@ -116,10 +117,8 @@ static void set_roots(const Search *search, double scale, double *root) {
   }
 }
 
-static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
-  Worker *own = worker;
+static RpinnStatus make_job(Worker *own, RpinnContext *context, RpinnTaskPool *pool, Job *job) {
   Search *search = own->search;
-  Job *job = &search->jobs[task];
   const RpinnLeastSquares *squares = &own->target.squares;
   bool at_minimum = search->options->at_minimum;
   set_roots(search, search->choice->trials[job->trial].scale, own->root);
@@ -135,11 +134,21 @@ static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *p
   return rpinn_scale_look(context, squares, search->is_data, job->theta, &job->view);
 }
 
+static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
+  Worker *own = worker;
+  RPINN_TRY(make_job(own, context, pool, &own->search->jobs[task]));
+  rpinn_task_pool_count(pool, 1);
+  return RPINN_OK;
+}
+
 /* ---- in the thread of the caller ---- */
 
 static bool tick(void *user, uint64_t counted) {
   const Search *search = user;
-  (void)counted;
+  uint64_t known = search->num_done + search->num_jobs;
+  if (search->options->progress)
+    search->options->progress(search->options->user, search->num_done + counted,
+                              known > search->num_expected ? known : search->num_expected);
   return search->options->interrupted && search->options->interrupted(search->options->user);
 }
 
@@ -156,6 +165,7 @@ static RpinnStatus run_jobs(RpinnContext *context, Search *search) {
                                .tick = tick};
   if (!search->num_jobs) return RPINN_OK;
   RPINN_TRY(rpinn_task_pool_run(context, &pool, &result));
+  search->num_done += search->num_jobs;
   if (!result.interrupted) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted while the scale of the prior was chosen");
 }
@@ -298,6 +308,7 @@ static void prefer_smaller(RpinnPriorChoice *choice) {
 }
 
 static RpinnStatus try_trials(RpinnContext *context, Search *search, size_t first, size_t count) {
+  search->num_expected += count * (search->options->at_minimum ? FRESH_STARTS + 2 : MEMBERS);
   RPINN_TRY(search->options->at_minimum ? try_at_minimum(context, search, first, count)
                                         : try_at_members(context, search, first, count));
   find_highest(search->choice);

@@ -38,7 +38,9 @@ typedef struct RpinnPriorChoiceOptions {
   bool at_minimum;
   size_t num_threads;
   bool (*interrupted)(void *user); /* may be NULL */
-  void *user;
+  /* Searches and judgements so far, of as many as are known to be made: more where the scales go further. May be NULL. */
+  void (*progress)(void *user, uint64_t done, uint64_t total);
+  void *user; /* of both */
 } RpinnPriorChoiceOptions;
 
 /* What the rule counts of a trial; NaN where the linearisation was not finite. */

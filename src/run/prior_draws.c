@@ -5,9 +5,22 @@
 #include "blas_threads.h"
 #include "moments.h"
 #include "prior_draws.h"
+#include "task_pool.h"
+
+/* Whom the choice reports to, and by which context it is stopped. */
+typedef struct Caller {
+  const RpinnContext *context;
+  void (*progress)(void *user, const RpinnProgress *progress);
+  void *user;
+} Caller;
 
 static bool is_stopped(void *user) {
-  return rpinn_is_interrupted(user);
+  return rpinn_is_interrupted(((const Caller *)user)->context);
+}
+
+static void pass_on(void *user, const RpinnProgress *progress) {
+  const Caller *caller = user;
+  if (caller->progress) caller->progress(caller->user, progress);
 }
 
 static RpinnStatus require_prior(RpinnContext *context, const RpinnPosterior *posterior) {
@@ -71,12 +84,16 @@ static RpinnStatus fill_results(RpinnContext *context, RpinnRun *run) {
   return status;
 }
 
-RpinnStatus rpinn_run_draw_prior(RpinnContext *context, const RpinnProblem *problem, RpinnRun **run) {
-  RpinnRunOptions options = {.interrupted = is_stopped, .user = context};
+RpinnStatus rpinn_run_draw_prior(RpinnContext *context, const RpinnProblem *problem,
+                                 void (*progress)(void *user, const RpinnProgress *progress), void *user,
+                                 RpinnRun **run) {
+  Caller caller = {context, progress, user};
+  RpinnRunOptions options = {.interrupted = is_stopped, .progress = pass_on, .user = &caller};
   RpinnStatus status = rpinn_run_prepare(context, problem, &options, run);
   if (status == RPINN_OK) status = rpinn_blas_reserve(context, (*run)->num_threads);
   if (status == RPINN_OK) {
     (*run)->folder.is_new = true; /* nothing was chosen before */
+    (*run)->folder.started = rpinn_task_pool_now();
     status = rpinn_run_settle_prior(context, *run);
   }
   if (status == RPINN_OK) status = require_prior(context, (*run)->posteriors[0]);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "prior_record.h"
-#include "run_state.h"
+#include "run_progress.h"
 
 static const char scale_key[] = "prior_scale", curve_key[] = "prior_choice";
 
@@ -31,7 +31,10 @@ static RpinnStatus load_curve(RpinnContext *context, RpinnRun *run, RpinnMemberS
   RpinnStatus status = arena ? RPINN_OK : rpinn_fail_memory(context);
   if (status == RPINN_OK)
     status = rpinn_json_parse(context, arena, run->folder.path, text, strlen(text), &value);
-  if (status == RPINN_OK && !rpinn_prior_choice_read(value, &run->prior)) run->prior.num_trials = 0;
+  if (status == RPINN_OK && !rpinn_prior_choice_read(value, &run->prior)) {
+    rpinn_prior_choice_free(&run->prior);
+    run->prior.num_trials = 0;
+  }
   rpinn_arena_destroy(arena);
   free(text);
   return status;
@@ -58,12 +61,34 @@ static RpinnStatus look_up(RpinnContext *context, RpinnRun *run, double *scale) 
   return RPINN_OK;
 }
 
+/* The choice as the caller of the run sees it. */
+typedef struct Watch {
+  RpinnRun *run;
+  RpinnRunProgress progress;
+} Watch;
+
+static bool is_stopped(void *user) {
+  const RpinnRunOptions *options = ((Watch *)user)->run->options;
+  return options && options->interrupted && options->interrupted(options->user);
+}
+
+/* Small problems are done before anybody wonders. */
+static void report(void *user, uint64_t done, uint64_t total) {
+  Watch *watch = user;
+  if (!watch->run->options || rpinn_run_folder_seconds(&watch->run->folder) < 1) return;
+  watch->progress.done = watch->progress.done_here = done;
+  watch->progress.total = total;
+  rpinn_run_progress_report(&watch->progress, false);
+}
+
 static RpinnStatus choose(RpinnContext *context, RpinnRun *run, RpinnScaleRule rule) {
+  Watch watch = {run, {.run = run, .unit = "searches for the scale of the prior"}};
   RpinnPriorChoiceOptions options = {.rule = rule,
                                      .at_minimum = run->method->prior_at_minimum,
                                      .num_threads = run->num_threads,
-                                     .interrupted = run->options ? run->options->interrupted : NULL,
-                                     .user = run->options ? run->options->user : NULL};
+                                     .interrupted = is_stopped,
+                                     .progress = report,
+                                     .user = &watch};
   RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &run->prior));
   return settle(context, run, rule, run->prior.trials[run->prior.chosen].scale);
 }
