@@ -268,6 +268,50 @@ static void rosenbrock_by_levenberg_marquardt(void **state) {
   }
 }
 
+/* Along its valley: the same minimum in fewer linearisations. */
+static void momentum_follows_a_valley(void **state) {
+  (void)state;
+  size_t iterations[2];
+  for (int momentum = 0; momentum < 2; momentum++) {
+    Chain chain = {.num_parameters = 20};
+    RpinnLeastSquares problem = chain_least_squares(&chain);
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop.gradient_tolerance = 1e-10;
+    options.momentum = momentum;
+    options.initial_damping = 1;
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+    double x[20];
+    chain_start(20, x);
+    RpinnOptimum optimum = run(optimizer, x);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    check_true(distance_to_ones(20, optimum.theta) < 1e-9, "momentum %d", momentum);
+    assert_int_equal(optimum.num_evaluations, chain.num_calls);
+    iterations[momentum] = optimum.num_iterations;
+    rpinn_optimizer_destroy(optimizer);
+  }
+  check_true(iterations[1] < iterations[0], "%zu iterations with momentum, %zu without", iterations[1],
+             iterations[0]);
+}
+
+/* progress_amount: over the first window that gains no more, and no earlier. */
+static void small_gains_end_a_search(void **state) {
+  (void)state;
+  Chain chain = {.num_parameters = 20};
+  RpinnLeastSquares problem = chain_least_squares(&chain);
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 200, .progress_window = 2, .progress_amount = 1};
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  double x[20];
+  chain_start(20, x);
+  RpinnOptimum optimum = run(optimizer, x);
+  check_stop(&optimum, RPINN_STOP_NO_PROGRESS);
+  size_t last = optimum.num_trace - 1;
+  assert_true(last >= 4 && last % 2 == 0);
+  for (size_t i = 2; i <= last; i += 2)
+    assert_int_equal(optimum.trace[i - 2].loss - optimum.trace[i].loss <= 1, i == last);
+  rpinn_optimizer_destroy(optimizer);
+}
+
 static void rosenbrock_by_adam(void **state) {
   (void)state;
   for (size_t N = 2; N <= 20; N += 18) {
@@ -1005,10 +1049,11 @@ typedef struct Zoo {
   void *interrupted_user;
 } Zoo;
 
-enum { NUM_ANIMALS = 7 };
+enum { NUM_ANIMALS = 9 };
 static const char *const animal_names[NUM_ANIMALS] = {
-    "Adam, composed", "Adam of the target", "L-BFGS",           "LM, normal",
-    "LM, dense",      "LM, products",       "LM, partial prior"};
+    "Adam, composed",    "Adam of the target", "L-BFGS",
+    "LM, normal",        "LM, dense",          "LM, products",
+    "LM, partial prior", "LM with momentum",   "LM by conjugate gradients"};
 
 static void zoo_open(Zoo *zoo) {
   *zoo = (Zoo){.chain.num_parameters = 4};
@@ -1031,7 +1076,9 @@ static RpinnOptimizer *zoo_create(Zoo *zoo, int animal) {
   lbfgs.memory = 5;
   lbfgs.stop = (RpinnStopRule){.max_iterations = 300, .gradient_tolerance = 1e-12, .progress_window = 10};
   lm.stop = (RpinnStopRule){.max_iterations = 200};
-  if (animal >= 4) lm.initial_damping = 1e3; /* so that the linear ones have some way to go */
+  if (animal >= 4 && animal != 7) lm.initial_damping = 1e3; /* so that the linear ones have some way to go */
+  lm.momentum = animal == 7;
+  if (animal == 8) lm.max_dense_rows = 1; /* conjugate gradients */
   adam.stop.interrupted = lbfgs.stop.interrupted = lm.stop.interrupted = zoo->interrupted;
   adam.stop.interrupted_user = lbfgs.stop.interrupted_user = lm.stop.interrupted_user = zoo->interrupted_user;
   switch (animal) {
@@ -1041,7 +1088,9 @@ static RpinnOptimizer *zoo_create(Zoo *zoo, int animal) {
   case 3: return make_levenberg_marquardt(&zoo->normal, NULL, &lm);
   case 4: return make_levenberg_marquardt(&zoo->dense, zoo->linear[0].offsets, &lm);
   case 5: return make_levenberg_marquardt(&zoo->products, zoo->linear[0].offsets, &lm);
-  default: return make_levenberg_marquardt(&zoo->partial, zoo->linear[1].offsets, &lm);
+  case 6: return make_levenberg_marquardt(&zoo->partial, zoo->linear[1].offsets, &lm);
+  case 7: return make_levenberg_marquardt(&zoo->normal, NULL, &lm);
+  default: return make_levenberg_marquardt(&zoo->products, zoo->linear[0].offsets, &lm);
   }
 }
 
@@ -1393,6 +1442,8 @@ static int close_context(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rosenbrock_by_lbfgs),
                                      cmocka_unit_test(rosenbrock_by_levenberg_marquardt),
+                                     cmocka_unit_test(momentum_follows_a_valley),
+                                     cmocka_unit_test(small_gains_end_a_search),
                                      cmocka_unit_test(rosenbrock_by_adam),
                                      cmocka_unit_test(quadratics_by_lbfgs),
                                      cmocka_unit_test(quadratics_by_levenberg_marquardt),

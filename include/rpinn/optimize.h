@@ -51,9 +51,10 @@ typedef struct RpinnStopRule {
   size_t max_iterations;     /* the budget: > 0 */
   double gradient_tolerance; /* stop when |gradient|_2 <= this; 0: only where it vanishes */
   /* Stop when, over a window of this many iterations, the lowest loss L seen fell by no more than
-   * progress_tolerance * |L|. 0: never stop for lack of progress over a window. */
+   * progress_tolerance * |L|, or by no more than progress_amount. 0: never stop for lack of progress over a window. */
   size_t progress_window;
   double progress_tolerance;
+  double progress_amount; /* in the unit of the loss: nats for an energy */
   /* Asked before every iteration (Adam: before every chunk); true stops. NULL: never asked. */
   bool (*interrupted)(void *user);
   void *interrupted_user;
@@ -163,6 +164,9 @@ typedef struct RpinnLevenbergMarquardtOptions {
   RpinnStopRule stop;
   double initial_damping; /* relative to the size of J^T J: > 0 */
   size_t max_dense_rows;  /* 0: RPINN_MAX_DENSE_ROWS */
+  /* After a step that is taken, go on the way of the step before as long as the loss falls: one evaluation more per iteration, or
+   * a few, and fewer iterations where valleys are narrow. Worth it where a linearisation is dear. */
+  bool momentum;
 } RpinnLevenbergMarquardtOptions;
 
 /* An M x M matrix of doubles has 72 MB then, and its factorisation takes about as long as J J^T for a network of the same size. */

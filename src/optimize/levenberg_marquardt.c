@@ -14,6 +14,10 @@
  *
  * Unlike Woodbury's formula applied to g, it subtracts no large terms that nearly cancel where A is small.
  *
+ * Momentum, where it is asked for: with w the way of the iteration before, a step d that lowers E is tried as d + beta w, with beta
+ * doubling as long as E falls, and beta for the next time is the last that did. In a curved valley the steps are short and much
+ * alike; rows are far cheaper than a linearisation.
+ *
  * Many rows: neither matrix is made. Above max_dense_rows, where the target offers both products, the step is that of conjugate
  * gradients (normal_equations.h), as far as they went: J, J^T J and J J^T are never formed, and memory is O(M + N).
  *
@@ -45,23 +49,27 @@ static const double least_damping = 1e-16, most_damping = 1e16, first_growth = 2
 static const double scale_memory = 0.9;
 /* The next linearisation makes good what conjugate gradients leave of a step. */
 static const double step_tolerance = 0.1;
-enum { MAX_STEP_ITERATIONS = 100 };
+enum { MAX_STEP_ITERATIONS = 100, MAX_MOMENTUM_TRIES = 3 };
+static const double first_momentum = 0.5, least_momentum = 0.05, most_momentum = 8;
 
 typedef struct LevenbergMarquardt {
   RpinnOptimizer base;
   RpinnLeastSquares problem;
   const double *offsets; /* [M+N] or NULL */
   double initial_damping;
-  bool by_gradients;    /* conjugate ones: no matrix at all */
-  bool in_data_space;   /* M <= N, with matrices */
-  bool by_products;     /* no dense Jacobian: the target's own products */
-  bool partial_prior;   /* a prior on some parameters only */
+  bool by_gradients;  /* conjugate ones: no matrix at all */
+  bool in_data_space; /* M <= N, with matrices */
+  bool by_products;   /* no dense Jacobian: the target's own products */
+  bool partial_prior; /* a prior on some parameters only */
+  bool has_momentum;
   double *prior_square; /* P^2 [N] */
   double *base_inverse; /* 1/B [N] */
   /* ---- saved ---- */
   double damping, growth; /* lambda, nu */
   double unit;
-  double *scale; /* D [N] */
+  double *scale;   /* D [N] */
+  double momentum; /* beta */
+  double *way;     /* w [N]; NULL without momentum */
   /* ---- derived from theta ---- */
   bool linearised;
   double *rows, *prior_rows; /* r [M], p [N] */
@@ -74,7 +82,8 @@ typedef struct LevenbergMarquardt {
   double *remaining;      /* y [M] */
   double *step, *product; /* [N] */
   double *trial_theta, *trial_rows, *trial_prior_rows;
-  double *block; /* [M * RPINN_DENSE_BLOCK] */
+  double *block;                                 /* [M * RPINN_DENSE_BLOCK] */
+  double *far_theta, *far_rows, *far_prior_rows; /* with momentum */
   RpinnNormalEquations equations;
 } LevenbergMarquardt;
 
@@ -197,7 +206,9 @@ static RpinnStatus begin(RpinnOptimizer *optimizer) {
   self->growth = first_growth;
   self->unit = 1;
   self->linearised = false;
+  self->momentum = first_momentum;
   for (size_t j = 0; j < optimizer->num_parameters; j++) self->scale[j] = 0;
+  for (size_t j = 0; self->has_momentum && j < optimizer->num_parameters; j++) self->way[j] = 0;
   RPINN_TRY(evaluate(self, optimizer->theta, self->rows, self->prior_rows, &loss));
   optimizer->num_evaluations++;
   RPINN_TRY(linearise(self));
@@ -331,6 +342,28 @@ static RpinnStatus try_step(LevenbergMarquardt *self, double *loss) {
   return evaluate(self, self->trial_theta, self->trial_rows, self->trial_prior_rows, loss);
 }
 
+/* The trial that lowers E to *loss, and beyond it. */
+static RpinnStatus go_on(LevenbergMarquardt *self, double *loss) {
+  size_t N = self->problem.num_parameters, tries = 0;
+  for (double beta = self->momentum; tries < MAX_MOMENTUM_TRIES && beta <= most_momentum;
+       beta *= 2, tries++) {
+    double far;
+    for (size_t j = 0; j < N; j++)
+      self->far_theta[j] = self->base.theta[j] + self->step[j] + beta * self->way[j];
+    self->base.num_evaluations++;
+    RPINN_TRY(evaluate(self, self->far_theta, self->far_rows, self->far_prior_rows, &far));
+    if (!(far < *loss)) break;
+    *loss = far;
+    self->momentum = beta;
+    swap(&self->far_theta, &self->trial_theta);
+    swap(&self->far_rows, &self->trial_rows);
+    swap(&self->far_prior_rows, &self->trial_prior_rows);
+  }
+  if (tries == 0) self->momentum = fmax(least_momentum, 0.5 * self->momentum);
+  for (size_t j = 0; j < N; j++) self->way[j] = self->trial_theta[j] - self->base.theta[j];
+  return RPINN_OK;
+}
+
 /* What a restored state leaves out, from theta. It is not counted: the run that was saved had it. */
 static RpinnStatus catch_up(LevenbergMarquardt *self) {
   double loss;
@@ -347,6 +380,7 @@ static RpinnStatus iterate(RpinnOptimizer *optimizer, size_t most) {
   RPINN_TRY(solve(self, &predicted, &solved));
   if (solved) RPINN_TRY(try_step(self, &loss));
   optimizer->num_iterations++;
+  if (self->has_momentum && loss < optimizer->loss) RPINN_TRY(go_on(self, &loss));
   if (loss < optimizer->loss) return accept(self, loss, predicted);
   reject(self, loss, predicted);
   return RPINN_OK;
@@ -360,12 +394,16 @@ static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   rpinn_state_numbers(cursor, &self->growth, 1);
   rpinn_state_numbers(cursor, &self->unit, 1);
   rpinn_state_numbers(cursor, self->scale, optimizer->num_parameters);
+  if (!self->has_momentum) return;
+  rpinn_state_numbers(cursor, &self->momentum, 1);
+  rpinn_state_numbers(cursor, self->way, optimizer->num_parameters);
 }
 
 static bool restored(RpinnOptimizer *optimizer) {
   LevenbergMarquardt *self = (LevenbergMarquardt *)optimizer;
   self->linearised = false;
-  return self->damping > 0 && self->growth > 0 && self->unit > 0;
+  return self->damping > 0 && self->growth > 0 && self->unit > 0 &&
+         (!self->has_momentum || self->momentum > 0);
 }
 
 static const RpinnOptimizerMethod levenberg_marquardt_method = {3, begin, iterate, transfer, restored};
@@ -392,6 +430,12 @@ static bool allocate(LevenbergMarquardt *self) {
   self->rows = rpinn_optimizer_numbers(base, M, &failed);
   self->trial_rows = rpinn_optimizer_numbers(base, M, &failed);
   self->remaining = rpinn_optimizer_numbers(base, M, &failed);
+  if (self->has_momentum) {
+    self->way = rpinn_optimizer_numbers(base, N, &failed);
+    self->far_theta = rpinn_optimizer_numbers(base, N, &failed);
+    self->far_rows = rpinn_optimizer_numbers(base, M, &failed);
+    self->far_prior_rows = rpinn_optimizer_numbers(base, N, &failed);
+  }
   if (self->by_gradients) {
     self->equations = (RpinnNormalEquations){.problem = &self->problem,
                                              .inverse = self->inverse,
@@ -457,11 +501,13 @@ RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context, const RpinnL
   self->problem = *problem;
   self->offsets = offsets;
   self->initial_damping = options->initial_damping;
+  self->has_momentum = options->momentum;
   self->by_gradients = rpinn_levenberg_marquardt_is_matrix_free(problem, options);
   self->in_data_space = !self->by_gradients && problem->num_rows <= problem->num_parameters;
   self->by_products =
       self->in_data_space && problem->gram && problem->jacobian_times && problem->transposed_times;
   base->shape[0] = problem->num_rows;
+  base->shape[1] = options->momentum;
   RpinnStatus status = RPINN_OK;
   if (!allocate(self))
     status = rpinn_fail_memory(context);

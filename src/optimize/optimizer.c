@@ -40,6 +40,9 @@ static RpinnStatus check_rule(RpinnContext *context, const RpinnStopRule *rule) 
   if (!(rule->progress_tolerance >= 0))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "progress_tolerance is %g, expected 0 or more",
                       rule->progress_tolerance);
+  if (!(rule->progress_amount >= 0))
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "progress_amount is %g, expected 0 or more",
+                      rule->progress_amount);
   return RPINN_OK;
 }
 
@@ -106,6 +109,7 @@ static bool window_without_progress(RpinnOptimizer *optimizer) {
     return false;
   double decrease = optimizer->window_loss - optimizer->lowest_loss;
   if (!(decrease > rule->progress_tolerance * fabs(optimizer->window_loss))) return true;
+  if (!(decrease > rule->progress_amount)) return true;
   optimizer->window_start = optimizer->num_iterations;
   optimizer->window_loss = optimizer->lowest_loss;
   return false;
