@@ -127,12 +127,21 @@ static void auto_is_what_the_method_says(void **state) {
     bool has_tolerance = !strcmp(expected[i].optimizer, "lm"); /* Adam makes all of its iterations */
     assert_string_equal(settings.values[RPINN_SETTING_PROGRESS_TOLERANCE].text,
                         has_tolerance ? "0.0001" : "auto");
+    assert_string_equal(settings.values[RPINN_SETTING_PROGRESS_AMOUNT].text, has_tolerance ? "0.1" : "0");
+    assert_string_equal(settings.values[RPINN_SETTING_MOMENTUM].text, has_tolerance ? "yes" : "no");
     rpinn_settings_set(context, &settings, RPINN_SETTING_START, "zero", (RpinnPlace){0});
     rpinn_settings_set(context, &settings, RPINN_SETTING_SAMPLES, "7", (RpinnPlace){0});
     rpinn_settings_resolve(&settings);
     assert_int_equal(rpinn_settings_choice(&settings, RPINN_SETTING_START), RPINN_START_ZERO);
     assert_int_equal((int)settings.values[RPINN_SETTING_SAMPLES].number, 7);
   }
+  static RpinnSettingsValues old; /* who says when to stop has the steps of before */
+  rpinn_settings_reset(&old);
+  rpinn_settings_set(context, &old, RPINN_SETTING_OPTIMIZER, "lm", (RpinnPlace){0});
+  rpinn_settings_set(context, &old, RPINN_SETTING_PROGRESS_TOLERANCE, "1e-8", (RpinnPlace){0});
+  rpinn_settings_resolve(&old);
+  assert_string_equal(old.values[RPINN_SETTING_PROGRESS_AMOUNT].text, "0");
+  assert_string_equal(old.values[RPINN_SETTING_MOMENTUM].text, "no");
   assert_null(rpinn_setting_default(RPINN_SETTING_SEED, 0));
   assert_null(rpinn_setting_default(RPINN_SETTING_SAMPLES, 99));
   rpinn_context_destroy(context);

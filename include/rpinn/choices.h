@@ -72,6 +72,11 @@ typedef enum RpinnScaleSpread { RPINN_SCALE_SPREAD_LIST(RPINN_CHOICE_ENUMERATOR)
   X(RPINN_FIELDS_MAPPED, "yes")
 typedef enum RpinnFieldMap { RPINN_FIELD_MAP_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnFieldMap;
 
+#define RPINN_MOMENTUM_LIST(X)                                                                               \
+  X(RPINN_MOMENTUM_NONE, "no")                                                                               \
+  X(RPINN_MOMENTUM_KEPT, "yes")
+typedef enum RpinnMomentum { RPINN_MOMENTUM_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnMomentum;
+
 /* Any other start is the directory of an earlier run. */
 #define RPINN_START_LIST(X)                                                                                  \
   X(RPINN_START_GLOROT, "glorot")                                                                            \

@@ -36,8 +36,14 @@ extern "C" {
   X(PROGRESS_TOLERANCE, "progress_tolerance", REAL, FIXED, "auto", 1e-300, 1, "",                            \
     "… or when the loss falls by no more than this share; auto: 1e-4 for lm, 1e-8 for lbfgs, never for "   \
     "adam")                                                                                                  \
+  X(PROGRESS_AMOUNT, "progress_amount", REAL, FIXED, "auto", 0, 1e300, "",                                   \
+    "… or by no more than this amount, in nats where the noise is stated; auto: 0.1 for lm where "         \
+    "progress_tolerance is auto, otherwise 0")                                                               \
   X(PROGRESS_WINDOW, "progress_window", INTEGER, FIXED, "auto", 1, 1e12, "",                                 \
     "… over so many iterations; auto: 100, 20 for lm")                                                       \
+  X(MOMENTUM, "momentum", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_MOMENTUM_LIST),                   \
+    "lm goes on along the way of its last step as long as the loss falls; auto: yes for lm where "           \
+    "progress_tolerance is auto, otherwise no")                                                              \
   X(CHAINS, "chains", INTEGER, FIXED, "4", 1, 1e6, "", "independent chains of NUTS")                         \
   X(WARMUP, "warmup", INTEGER, FIXED, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")            \
   X(METRIC, "metric", CHOICE, FIXED, "diagonal", 0, 0, RPINN_CHOICES(RPINN_METRIC_LIST),                     \

@@ -21,7 +21,7 @@ static const char *const iterations[] = {[RPINN_MINIMIZER_ADAM] = "2000",
                                          [RPINN_MINIMIZER_LBFGS] = "20000",
                                          [RPINN_MINIMIZER_LM] = "1000",
                                          [RPINN_MINIMIZER_ADAGRAD] = "2000"};
-static const char progress_of_lm[] = "1e-4";
+static const char progress_of_lm[] = "1e-4", amount_of_lm[] = "0.1";
 
 const char *rpinn_setting_default(RpinnSetting setting, size_t method) {
   if (method >= sizeof by_method / sizeof by_method[0]) return NULL;
@@ -46,5 +46,10 @@ void rpinn_settings_resolve(RpinnSettingsValues *settings) {
     resolve(settings, decided[k], rpinn_setting_default(decided[k], method));
   int optimizer = rpinn_settings_choice(settings, RPINN_SETTING_OPTIMIZER);
   resolve(settings, RPINN_SETTING_ITERATIONS, iterations[optimizer]);
+  /* Whoever says when Levenberg–Marquardt is to stop gets the steps that go with it, and the bits of before. */
+  bool is_free =
+      optimizer == RPINN_MINIMIZER_LM && settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].is_auto;
+  resolve(settings, RPINN_SETTING_PROGRESS_AMOUNT, is_free ? amount_of_lm : "0");
+  resolve(settings, RPINN_SETTING_MOMENTUM, is_free ? "yes" : "no");
   if (optimizer == RPINN_MINIMIZER_LM) resolve(settings, RPINN_SETTING_PROGRESS_TOLERANCE, progress_of_lm);
 }

@@ -10,6 +10,7 @@ static void apply_stops(const RpinnMinimizeOptions *options, RpinnStopRule *stop
     if (!stop->progress_window) stop->progress_window = 100; /* Adam has none of its own */
   }
   if (options->progress_window) stop->progress_window = options->progress_window;
+  stop->progress_amount = options->progress_amount;
   stop->interrupted = options->interrupted;
   stop->interrupted_user = options->user;
 }
@@ -30,6 +31,7 @@ RpinnStatus rpinn_minimize_create(RpinnContext *context, const RpinnMinimizeOpti
   }
   RpinnLevenbergMarquardtOptions lm = rpinn_levenberg_marquardt_default_options();
   apply_stops(options, &lm.stop);
+  lm.momentum = options->momentum;
   return rpinn_levenberg_marquardt_create(context, squares, offsets, &lm, optimizer);
 }
 

@@ -15,6 +15,8 @@ typedef struct RpinnMinimizeOptions {
   double gradient_tolerance; /* NaN: default */
   double progress_tolerance; /* NaN: default */
   size_t progress_window;    /* 0: default */
+  double progress_amount;
+  bool momentum; /* of Levenberg–Marquardt */
   bool (*interrupted)(void *user);
   void *user;
 } RpinnMinimizeOptions;
