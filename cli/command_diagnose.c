@@ -32,8 +32,10 @@ const Command command_diagnose = {
     .name = "diagnose",
     .arguments = "RUN|CSV...",
     .takes_many = true,
-    .summary = "Judge chains of draws: do they agree, how much are they worth, what to try",
-    .details = "RUN is the directory of a finished run; its chains are judged by what they predict.\n"
+    .summary = "Judge a run, or chains of draws: can they be used, what was found, what to try",
+    .details = "RUN is the directory of a finished run: its verdict, good, fair or bad, and what was found "
+               "(docs/verdicts.md).\n"
+               "Exit code 3 when it is bad; with --strict also when chains show any of the following.\n"
                "CSV is a file that CmdStan's method sample wrote, one for each chain; rows of the warmup are "
                "left out.\n"
                "Exit code 3 when R-hat is above 1.01, an effective size below 100 per chain, E-BFMI below "

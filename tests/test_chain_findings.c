@@ -163,7 +163,8 @@ static void energies_and_steps(void **state) {
   make_sound(&made);
   made.evidence.num_chains = 1;
   check_finding(&made, RPINN_FINDING_ONE_CHAIN, false, 1, 1,
-                "There is one chain: R-hat compares its halves and cannot see modes that it never found.",
+                "There is one chain, which cannot disagree with any other: R-hat compares its halves and "
+                "cannot see modes that it never found.",
                 "Run at least four chains from different starting points.");
 }
 
@@ -199,7 +200,8 @@ static void page_of_known_numbers(void **state) {
   RpinnText text = {0};
   make_known(&made);
   RpinnChainFindings findings = rpinn_chain_findings(&made.evidence);
-  assert_true(rpinn_chain_report_text(&made.evidence, &findings, false, &text));
+  assert_true(rpinn_chain_report_tables(&made.evidence, false, &text));
+  rpinn_chain_report_findings(&findings, &text);
   static const char *const lines[] = {
       "4 chains of 1000 draws, 3 scalars\n",
       "               mean       mcse         sd        5 %     median       95 %  ess bulk  ess tail    "
@@ -218,7 +220,8 @@ static void page_of_known_numbers(void **state) {
   text = (RpinnText){0};
   make_sound(&made);
   findings = rpinn_chain_findings(&made.evidence);
-  assert_true(rpinn_chain_report_text(&made.evidence, &findings, false, &text));
+  assert_true(rpinn_chain_report_tables(&made.evidence, false, &text));
+  rpinn_chain_report_findings(&findings, &text);
   assert_non_null(strstr(text.bytes, "\nok: the chains agree and their draws can be used\n"));
   rpinn_text_free(&text);
 }
@@ -235,7 +238,7 @@ static void json_of_known_numbers(void **state) {
   RpinnText text = {0};
   make_known(&made);
   RpinnChainFindings findings = rpinn_chain_findings(&made.evidence);
-  rpinn_chain_report_json(&made.evidence, &findings, &text);
+  rpinn_chain_report_json(&made.evidence, &findings, NULL, &text);
   RpinnContext *context = rpinn_context_create();
   RpinnArena *arena = rpinn_arena_create();
   const RpinnJsonValue *page;

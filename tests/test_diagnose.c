@@ -157,16 +157,17 @@ static void reports(void **state) {
       .num_chains = 2, .num_draws = 10, .num_scalars = SCALARS, .chains = chains, .scalars = scalars};
   RpinnChainFindings findings = rpinn_chain_findings(&evidence);
   RpinnText text = {0}, json = {0};
-  assert_true(rpinn_chain_report_text(&evidence, &findings, false, &text));
+  assert_true(rpinn_chain_report_tables(&evidence, false, &text));
+  rpinn_chain_report_findings(&findings, &text);
   const char *worst = strstr(text.bytes, "par.3."), *next = strstr(text.bytes, "par.28.");
   assert_true(worst && next && worst < next && strstr(text.bytes, "the worst 20 of 30"));
   assert_true(strstr(text.bytes, "par.10.") && !strstr(text.bytes, "par.9.") &&
               !strstr(text.bytes, "par.29."));
   assert_non_null(strstr(text.bytes, "not ok: 1 problem;"));
   rpinn_text_free(&text);
-  assert_true(rpinn_chain_report_text(&evidence, &findings, true, &text));
+  assert_true(rpinn_chain_report_tables(&evidence, true, &text));
   for (size_t i = 0; i < SCALARS; i++) assert_non_null(strstr(text.bytes, names[i]));
-  rpinn_chain_report_json(&evidence, &findings, &json);
+  rpinn_chain_report_json(&evidence, &findings, NULL, &json);
   RpinnContext *context = rpinn_context_create();
   RpinnArena *arena = rpinn_arena_create();
   const RpinnJsonValue *value;

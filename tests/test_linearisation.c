@@ -168,6 +168,24 @@ static void test_groups_of_rows(void **state) {
   }
 }
 
+/* Rows moved by a shift are those of data that are larger by it. */
+static void test_shifted_rows(void **state) {
+  (void)state;
+  static const double shift[MOST_ROWS] = {0.5, -1, 2, 0, 0.25, -3};
+  Model model = random_model(13, MOST_ROWS, 0), moved = model;
+  for (size_t i = 0; i < MOST_ROWS; i++) moved.d[i] += shift[i];
+  RpinnLeastSquares squares = squares_of(&model), moved_squares = squares_of(&moved);
+  RpinnLinearisation *linearisation = linearised(&squares, elsewhere),
+                     *other = linearised(&moved_squares, elsewhere);
+  rpinn_linearisation_shift(linearisation, shift);
+  check_close(rpinn_linearisation_energy(linearisation), rpinn_linearisation_energy(other), 1e-12);
+  for (size_t i = 0; i < MOST_ROWS; i++)
+    check_close(rpinn_linearisation_leave_out(linearisation, i).z, rpinn_linearisation_leave_out(other, i).z,
+                1e-12);
+  rpinn_linearisation_destroy(linearisation);
+  rpinn_linearisation_destroy(other);
+}
+
 /* (P^2 + A^T A) times the covariance of the draws is the identity, and the mean solves the normal equations. */
 static void test_draws_of_a_linear_model(void **state) {
   (void)state;
@@ -270,6 +288,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_evidence),
                                      cmocka_unit_test(test_left_out_rows),
                                      cmocka_unit_test(test_groups_of_rows),
+                                     cmocka_unit_test(test_shifted_rows),
                                      cmocka_unit_test(test_draws_of_a_linear_model),
                                      cmocka_unit_test(test_draws_are_randomised_minimisers),
                                      cmocka_unit_test(test_curved_model_at_its_minimum),

@@ -63,14 +63,11 @@ static void every_row_is_whole(void **state) {
     assert_int_equal(!method->about.file, !method->write_file);
     assert_int_equal(!method->about.file, !method->about.file_summary);
     expect_words(method->legend);
-    expect_words(method->well);
     expect_words(method->facts[0].title);
     assert_int_not_equal(method->sections[0], RPINN_SECTION_NONE);
-    assert_int_not_equal(method->warnings[0], RPINN_WARNING_NONE);
     assert_int_not_equal(method->judgement, RPINN_JUDGEMENT_NONE);
     size_t last = RPINN_MAX_METHOD_LIST - 1; /* lists have an end */
     assert_int_equal(method->sections[last], RPINN_SECTION_NONE);
-    assert_int_equal(method->warnings[last], RPINN_WARNING_NONE);
     for (size_t k = 0; k < i; k++) {
       assert_string_not_equal(method->about.title, rpinn_method_at(k)->about.title);
       assert_string_not_equal(method->about.summary, rpinn_method_at(k)->about.summary);
@@ -154,18 +151,18 @@ static void facts_are_those_of_the_methods(void **state) {
     const char *name, *title, *unit, *legend, *progress_unit, *first_fact, *file;
     bool has_offsets, has_weights, needs_prior, moves_together;
     RpinnReportSection sections[3];
-    RpinnReportWarning warnings[4];
-    const char *caution, *remark;
+    bool minimises;
+    const char *caution;
   } expected[] = {{.name = "map",
+                   .minimises = true,
                    .title = "MAP",
                    .unit = "member",
                    .legend = "member",
                    .progress_unit = "members",
                    .first_fact = "Members",
-                   .sections = {RPINN_SECTION_MEMBERS},
-                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
-                                RPINN_WARNING_UNDONE_MEMBERS}},
+                   .sections = {RPINN_SECTION_MEMBERS}},
                   {.name = "rpinn",
+                   .minimises = true,
                    .title = "rPINN",
                    .unit = "member",
                    .legend = "member",
@@ -173,20 +170,16 @@ static void facts_are_those_of_the_methods(void **state) {
                    .first_fact = "Members",
                    .has_offsets = true,
                    .has_weights = true,
-                   .sections = {RPINN_SECTION_MEMBERS},
-                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
-                                RPINN_WARNING_UNDONE_MEMBERS}},
+                   .sections = {RPINN_SECTION_MEMBERS}},
                   {.name = "ensemble",
+                   .minimises = true,
                    .title = "ensemble",
                    .unit = "member",
                    .legend = "member",
                    .progress_unit = "members",
                    .first_fact = "Members",
                    .sections = {RPINN_SECTION_MEMBERS},
-                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,
-                                RPINN_WARNING_UNDONE_MEMBERS},
-                   .caution = "that of its starts",
-                   .remark = "that of its starts"},
+                   .caution = "that of its starts"},
                   {.name = "nuts",
                    .title = "NUTS",
                    .unit = "draw",
@@ -194,8 +187,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .progress_unit = "iterations",
                    .first_fact = "Chains",
                    .file = "diagnostics.csv",
-                   .sections = {RPINN_SECTION_CHAINS},
-                   .warnings = {RPINN_WARNING_CHAINS}},
+                   .sections = {RPINN_SECTION_CHAINS}},
                   {.name = "svgd",
                    .title = "SVGD",
                    .unit = "particle",
@@ -205,9 +197,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .file = "svgd_trace.csv",
                    .moves_together = true,
                    .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
-                   .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNDONE_MEMBERS},
-                   .caution = "the moment at which they were stopped",
-                   .remark = "svgd_trace.csv"},
+                   .caution = "the moment at which they were stopped"},
                   {.name = "laplace",
                    .title = "Laplace",
                    .unit = "draw",
@@ -215,9 +205,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .progress_unit = "draws",
                    .first_fact = "Draws",
                    .needs_prior = true,
-                   .sections = {RPINN_SECTION_MEMBERS},
-                   .warnings = {RPINN_WARNING_UNDONE_MEMBERS, RPINN_WARNING_LINEARISATION},
-                   .remark = "exact where the model is linear"}};
+                   .sections = {RPINN_SECTION_MEMBERS}}};
   for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
     const RpinnMethod *method = rpinn_method_find(expected[i].name);
     assert_string_equal(method->about.title, expected[i].title);
@@ -233,13 +221,11 @@ static void facts_are_those_of_the_methods(void **state) {
     assert_int_equal(method->judgement,
                      method->has_chains ? RPINN_JUDGEMENT_CHAINS : RPINN_JUDGEMENT_MEMBERS);
     for (size_t k = 0; k < 3; k++) assert_int_equal(method->sections[k], expected[i].sections[k]);
-    for (size_t k = 0; k < 4; k++) assert_int_equal(method->warnings[k], expected[i].warnings[k]);
+    assert_int_equal(method->minimises, expected[i].minimises);
     assert_int_equal(!method->about.file, !expected[i].file);
     assert_int_equal(!method->caution, !expected[i].caution);
-    assert_int_equal(!method->remark, !expected[i].remark);
     if (method->about.file) assert_string_equal(method->about.file, expected[i].file);
     if (method->caution) assert_non_null(strstr(method->caution, expected[i].caution));
-    if (method->remark) assert_non_null(strstr(method->remark, expected[i].remark));
   }
 }
 

@@ -22,8 +22,8 @@ typedef struct RpinnDiagnoseOptions {
 RPINN_API char *rpinn_diagnose_csv(RpinnContext *context, size_t num_files, const char *const *files,
                                    const RpinnDiagnoseOptions *options, bool *healthy);
 
-/* The same for a finished run, by its directory. Chains are judged by what they predict; draws that were made on their
- * own, by members and particles, by failures and weights. */
+/* The same for a finished run, by its directory: tables of its chains where it has some, and its verdict (rpinn/verdict.h).
+ * *healthy: the verdict is not bad, and with strict nothing speaks against its chains. */
 RPINN_API char *rpinn_diagnose_run(RpinnContext *context, const char *folder,
                                    const RpinnDiagnoseOptions *options, bool *healthy);
 

@@ -7,6 +7,7 @@
 #include "chain_verdict.h"
 #include "json_writer.h"
 #include "number_text.h"
+#include "verdict.h"
 
 /* ---- for people ---- */
 
@@ -81,15 +82,18 @@ static void append_chains(RpinnText *text, const RpinnChainEvidence *evidence) {
   }
 }
 
-bool rpinn_chain_report_text(const RpinnChainEvidence *evidence, const RpinnChainFindings *findings, bool all,
-                             RpinnText *text) {
-  size_t num_problems = 0;
+bool rpinn_chain_report_tables(const RpinnChainEvidence *evidence, bool all, RpinnText *text) {
   rpinn_text_append(text, "%zu chain%s of %zu draw%s, %zu scalar%s\n", evidence->num_chains,
                     evidence->num_chains == 1 ? "" : "s", evidence->num_draws,
                     evidence->num_draws == 1 ? "" : "s", evidence->num_scalars,
                     evidence->num_scalars == 1 ? "" : "s");
   if (!append_scalars(text, evidence, all)) return false;
   append_chains(text, evidence);
+  return !text->failed;
+}
+
+void rpinn_chain_report_findings(const RpinnChainFindings *findings, RpinnText *text) {
+  size_t num_problems = 0;
   for (size_t i = 0; i < findings->num_findings; i++) {
     const RpinnChainFinding *finding = &findings->findings[i];
     rpinn_text_append(text, "\n%s: %s\n  try: %s\n", finding->is_problem ? "problem" : "remark",
@@ -101,7 +105,6 @@ bool rpinn_chain_report_text(const RpinnChainEvidence *evidence, const RpinnChai
   else
     rpinn_text_append(text, "\nnot ok: %zu problem%s; do not rely on these draws yet\n", num_problems,
                       num_problems == 1 ? "" : "s");
-  return !text->failed;
 }
 
 /* ---- for programs ---- */
@@ -157,10 +160,11 @@ static void json_of_finding(RpinnJson *json, const RpinnChainFinding *finding) {
 }
 
 void rpinn_chain_report_json(const RpinnChainEvidence *evidence, const RpinnChainFindings *findings,
-                             RpinnText *text) {
+                             const RpinnVerdict *verdict, RpinnText *text) {
   RpinnJson json = {.text = text};
   rpinn_json_open(&json, NULL, '{');
-  rpinn_json_boolean(&json, "healthy", findings->healthy);
+  rpinn_json_boolean(&json, "healthy", verdict ? verdict->word != RPINN_VERDICT_BAD : findings->healthy);
+  if (verdict) rpinn_verdict_json(verdict, &json);
   rpinn_json_number(&json, "draws", (double)evidence->num_draws);
   rpinn_json_open(&json, "chains", '[');
   for (size_t c = 0; c < evidence->num_chains; c++) json_of_chain(&json, evidence, &evidence->chains[c]);

@@ -9,7 +9,10 @@
 #include "number_text.h"
 
 /* R-hat from which on more draws alone will not do. */
-#define CLEARLY_APART 1.1
+#define CLEARLY_APART    1.1
+/* Effective sizes per chain below this say next to nothing; so do chains with a larger share of divergences. */
+#define WORTHLESS_SIZE   10.0
+#define MANY_DIVERGENCES 0.05
 
 static const struct {
   const char *name;
@@ -61,10 +64,13 @@ static void judge_rhat(const RpinnChainEvidence *evidence, RpinnChainFindings *f
   if (!worst) return;
   double rhat = worst->statistics.rhat;
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_RHAT, count, rhat, worst->name);
-  say(finding->what, "R-hat is above %g for %zu of %zu scalars, up to %.3g for '%.80s': the chains disagree.",
-      RPINN_RHAT_LIMIT, count, evidence->num_scalars, rhat, worst->name);
+  if (rhat < CLEARLY_APART) finding->severity = RPINN_SEVERITY_CAUTION;
+  say(finding->what, "R-hat is above %g for %zu of %zu scalars, up to %.3g for '%.80s': %s.",
+      RPINN_RHAT_LIMIT, count, evidence->num_scalars, rhat, worst->name,
+      evidence->num_chains > 1 ? "the chains disagree"
+                               : "the halves of the chain differ, so that it has not settled");
   say(finding->advice,
-      rhat < 1.1
+      rhat < CLEARLY_APART
           ? "Run the chains longer; if it stays, lengthen the warmup."
           : "Do not use these draws. Lengthen the warmup and run more draws; if R-hat stays, the posterior "
             "has "
@@ -87,6 +93,7 @@ static void judge_size(const RpinnChainEvidence *evidence, RpinnChainFindingKind
   }
   if (!count) return;
   RpinnChainFinding *finding = add_finding(findings, kind, count, least, name);
+  if (least >= WORTHLESS_SIZE * (double)evidence->num_chains) finding->severity = RPINN_SEVERITY_CAUTION;
   say(finding->what,
       "The effective size of the %s is below %.0f (%.0f per chain) for %zu of %zu scalars, down to %.1f "
       "for '%.80s': %s.",
@@ -153,6 +160,7 @@ static void judge_energy(const RpinnChainEvidence *evidence, RpinnChainFindings 
   if (!count) return;
   RpinnChainFinding *finding =
       add_finding(findings, RPINN_FINDING_ENERGY, count, least, evidence->chains[worst].name);
+  finding->severity = RPINN_SEVERITY_CAUTION;
   say(finding->what,
       "E-BFMI is below %g in %zu of %zu chains, lowest with %.2g in chain %zu: the energy changes too "
       "little from draw to draw to reach the tails.",
@@ -181,6 +189,7 @@ static void judge_divergences(const RpinnChainEvidence *evidence, RpinnChainFind
   char text[32];
   double share = (double)count / draws_in_all(evidence);
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_DIVERGENCES, count, share, NULL);
+  if (share <= MANY_DIVERGENCES) finding->severity = RPINN_SEVERITY_CAUTION;
   say(finding->what,
       "%zu of %.0f trajectories diverged (%s %%), in %zu of %zu chains: there are regions that the "
       "chains cannot enter, and the draws are biased against them.",
@@ -205,6 +214,22 @@ static void judge_depth(const RpinnChainEvidence *evidence, RpinnChainFindings *
       "If the effective sizes are too small, allow a depth of %zu or lengthen the warmup, so that the "
       "step size and the metric fit better.",
       evidence->max_depth + 2);
+}
+
+/* Chains that never moved agree in everything. */
+static bool nothing_moves(const RpinnChainEvidence *evidence) {
+  for (size_t i = 0; i < evidence->num_scalars; i++)
+    if (!evidence->scalars[i].constant) return false;
+  return evidence->num_scalars > 0 && evidence->num_draws > 1;
+}
+
+static void report_standstill(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  RpinnChainFinding *finding =
+      add_finding(findings, RPINN_FINDING_STUCK, evidence->num_chains, 0, evidence->chains[0].name);
+  say(finding->what, "Nothing moves: every scalar has one and the same value in all %.0f draws.",
+      draws_in_all(evidence));
+  say(finding->advice, "Start elsewhere, or lengthen the warmup, so that steps are found that are accepted; "
+                       "compute in double.");
 }
 
 static void judge_steps(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
@@ -233,8 +258,10 @@ static void judge_steps(const RpinnChainEvidence *evidence, RpinnChainFindings *
 static void judge_number(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
   if (evidence->num_chains != 1) return;
   RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_ONE_CHAIN, 1, 1, evidence->chains[0].name);
-  say(finding->what,
-      "There is one chain: R-hat compares its halves and cannot see modes that it never found.");
+  finding->severity = RPINN_SEVERITY_CAUTION;
+  say(finding->what, "There is one chain, which cannot disagree with any other: R-hat compares its halves "
+                     "and cannot see modes that it "
+                     "never found.");
   say(finding->advice, "Run at least four chains from different starting points.");
 }
 
@@ -246,7 +273,10 @@ RpinnChainFindings rpinn_chain_findings(const RpinnChainEvidence *evidence) {
   judge_missing(evidence, &findings);
   judge_energy(evidence, &findings);
   judge_divergences(evidence, &findings);
-  judge_steps(evidence, &findings);
+  if (nothing_moves(evidence))
+    report_standstill(evidence, &findings);
+  else
+    judge_steps(evidence, &findings);
   judge_depth(evidence, &findings);
   judge_number(evidence, &findings);
   return findings;

@@ -85,12 +85,14 @@ double rpinn_scalar_badness(const RpinnScalarHealth *scalar, size_t num_chains);
 
 enum { RPINN_CHAIN_TABLE_ROWS = 20 };
 
-/* A table of scalars (the worst RPINN_CHAIN_TABLE_ROWS of them unless `all`), one of chains, the findings and a
- * verdict in one line. False when out of memory, also of the text. */
-bool rpinn_chain_report_text(const RpinnChainEvidence *evidence, const RpinnChainFindings *findings, bool all,
-                             RpinnText *text);
-/* The same for programs, always with all scalars, as one JSON object and a newline. */
+/* A table of scalars (the worst RPINN_CHAIN_TABLE_ROWS of them unless `all`), and one of chains. False when out of memory, also
+ * of the text. */
+bool rpinn_chain_report_tables(const RpinnChainEvidence *evidence, bool all, RpinnText *text);
+/* The findings, and what they come to in one line. */
+void rpinn_chain_report_findings(const RpinnChainFindings *findings, RpinnText *text);
+/* All of it for programs, always with all scalars, as one JSON object and a newline; with the verdict on the run that the
+ * chains are of, where there is one (else NULL). */
 void rpinn_chain_report_json(const RpinnChainEvidence *evidence, const RpinnChainFindings *findings,
-                             RpinnText *text);
+                             const RpinnVerdict *verdict, RpinnText *text);
 
 #endif

@@ -297,6 +297,24 @@ double rpinn_linearisation_inverse_diagonal(const RpinnLinearisation *linearisat
   return linearisation->inverse[row];
 }
 
+void rpinn_linearisation_shift(RpinnLinearisation *linearisation, const double *shift) {
+  RpinnLinearisation *self = linearisation;
+  size_t M = self->M, N = self->N;
+  for (size_t i = 0; i < M; i++) self->y[i] += shift[i];
+  memcpy(self->alpha, self->y, M * sizeof(double));
+  if (self->in_parameters) {
+    rpinn_dense_transposed_times(M, N, self->jacobian, self->y, self->mean);
+    rpinn_dense_solve_factored(N, self->factor, self->mean);
+    rpinn_dense_times(M, N, self->jacobian, self->mean, self->product);
+    rpinn_dense_add(M, -1, self->product, self->alpha);
+    self->energy =
+        0.5 * rpinn_dense_dot(M, self->alpha, self->alpha) + 0.5 * rpinn_dense_dot(N, self->mean, self->mean);
+  } else {
+    rpinn_dense_solve_factored(M, self->factor, self->alpha);
+    self->energy = 0.5 * rpinn_dense_dot(M, self->y, self->alpha);
+  }
+}
+
 /* Sums over all pairs of a group's rows, with c = C^-1 and the correlations c_ik / sqrt(c_ii c_kk). */
 typedef struct PairSums {
   double squares, correlations, correlation_squares;

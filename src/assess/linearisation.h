@@ -49,6 +49,9 @@ RpinnLeftOut rpinn_linearisation_leave_out(const RpinnLinearisation *linearisati
 double rpinn_linearisation_alpha(const RpinnLinearisation *linearisation, size_t row);
 double rpinn_linearisation_inverse_diagonal(const RpinnLinearisation *linearisation, size_t row);
 
+/* Move y by shift [M] and alpha with it: the same linearisation of rows r - shift. */
+void rpinn_linearisation_shift(RpinnLinearisation *linearisation, const double *shift);
+
 /* What the rows of a group say together. Data of the model itself, of parameters from their prior and noise, have y ~ N(0, C),
  * so that alpha ~ N(0, C^-1): sums of squares are weighted chi-squares, and have the mean and the variance of `freedom` squares
  * of normal numbers each times its share of the mean (Satterthwaite). */

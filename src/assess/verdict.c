@@ -34,6 +34,13 @@ static void find(RpinnVerdict *verdict, RpinnVerdictFinding kind, RpinnSeverity 
   va_end(arguments);
 }
 
+/* The normal deviate of a chi-square of so many degrees whose mean is 1 (Wilson and Hilferty): how many standard deviations
+ * ratio is away from what chance gives. */
+static double deviate(double ratio, double freedom) {
+  double variance = 2 / (9 * freedom);
+  return (cbrt(ratio) - (1 - variance)) / sqrt(variance);
+}
+
 /* ---- draws ---- */
 
 static const char *plural(double count) {
@@ -53,21 +60,32 @@ static void judge_failures(const RpinnVerdictEvidence *evidence, RpinnVerdict *v
        failed, all, evidence->unit);
 }
 
+/* Does the band of every quantity stay when members are taken on? */
+static bool bands_are_confirmed(const RpinnVerdictEvidence *evidence) {
+  for (size_t q = 0; q < evidence->num_quantities; q++) {
+    const RpinnQuantityEvidence *quantity = &evidence->quantities[q];
+    if (!(quantity->shift <= RPINN_SHIFT_CAUTION && quantity->width >= RPINN_WIDTH_LOW &&
+          quantity->width <= RPINN_WIDTH_HIGH))
+      return false;
+  }
+  return evidence->num_quantities > 0;
+}
+
 static void judge_convergence(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
   double share = evidence->num_unconverged / evidence->num_minimised;
+  bool is_much = share > RPINN_UNCONVERGED_CAUTION, is_confirmed = bands_are_confirmed(evidence);
   char still[96] = "";
   if (!(evidence->num_unconverged > 0)) return;
   if (evidence->median_gain > RPINN_GAIN_LIMIT)
     rpinn_format(still, sizeof still, ", at the median by %.2g nats over the last tenth of their iterations",
                  evidence->median_gain);
-  find(
-      verdict, RPINN_FOUND_UNCONVERGED,
-      share > RPINN_UNCONVERGED_BAD       ? RPINN_SEVERITY_BAD
-      : share > RPINN_UNCONVERGED_CAUTION ? RPINN_SEVERITY_CAUTION
-                                          : RPINN_SEVERITY_NOTE,
-      "%.0f of %.0f %s%s did not converge: the loss still fell%s. Raise --iterations, or use --optimizer lm.",
-      evidence->num_unconverged, evidence->num_minimised, evidence->unit, plural(evidence->num_minimised),
-      still);
+  find(verdict, RPINN_FOUND_UNCONVERGED,
+       is_much && !is_confirmed ? RPINN_SEVERITY_CAUTION : RPINN_SEVERITY_NOTE,
+       "%.0f of %.0f %s%s did not converge: the loss still fell%s. %s", evidence->num_unconverged,
+       evidence->num_minimised, evidence->unit, plural(evidence->num_minimised), still,
+       is_much && is_confirmed
+           ? "Their bands stay as they are when some are minimised further by Levenberg-Marquardt."
+           : "Raise --iterations, or use --optimizer lm.");
 }
 
 static void judge_number(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
@@ -81,10 +99,8 @@ static void judge_number(const RpinnVerdictEvidence *evidence, RpinnVerdict *ver
          evidence->unit);
   else if (evidence->num_draws < RPINN_FEW_DRAWS)
     find(verdict, RPINN_FOUND_FEW_DRAWS, RPINN_SEVERITY_CAUTION,
-         "%.0f %ss are few: 95 %% intervals are no more than the range of the %ss, and that holds less. Ask "
-         "for 79 "
-         "--samples or more.",
-         evidence->num_draws, evidence->unit, evidence->unit);
+         "%.0f %ss are too few for an interval of 95 %%, which takes 39. Ask for 79 --samples or more.",
+         evidence->num_draws, evidence->unit);
 }
 
 static void judge_spread(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
@@ -128,7 +144,113 @@ static void judge_chains(const RpinnVerdictEvidence *evidence, RpinnVerdict *ver
   }
 }
 
-/* ---- what was not looked at ---- */
+/* ---- rows ---- */
+
+static void judge_collapse(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  double nothing = evidence->misfit_of_nothing;
+  if (!(nothing > RPINN_COLLAPSE_MISFIT && evidence->misfit > RPINN_COLLAPSE_SHARE * nothing)) return;
+  find(verdict, RPINN_FOUND_COLLAPSE, RPINN_SEVERITY_BAD,
+       "The model explains the data as noise about nothing: their mean square is %.3g where stated noise "
+       "gives 1 and "
+       "networks of zero give %.3g. Check the noise of the terms, or use --prior-scale loo.",
+       evidence->misfit, nothing);
+}
+
+static RpinnSeverity misfit_of(const RpinnTermEvidence *term) {
+  double chance = deviate(term->loss, term->loss_freedom);
+  if (term->loss > RPINN_MISFIT_BAD && chance > RPINN_DEVIATE_BAD) return RPINN_SEVERITY_BAD;
+  if (term->loss > RPINN_MISFIT_CAUTION && chance > RPINN_DEVIATE_CAUTION) return RPINN_SEVERITY_CAUTION;
+  return RPINN_SEVERITY_NOTE;
+}
+
+/* Of the terms that fit badly the worst is named. */
+static void judge_misfit(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnTermEvidence *worst = NULL;
+  for (size_t t = 0; t < evidence->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    RpinnSeverity severity = misfit_of(term);
+    if (severity == RPINN_SEVERITY_NOTE) continue;
+    if (!worst || severity > misfit_of(worst) || (severity == misfit_of(worst) && term->loss > worst->loss))
+      worst = term;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_MISFIT, misfit_of(worst),
+       "The %.0f rows of '%.60s' lie %.2g times as far from the draws as their deviation of %.3g allows. "
+       "Check its data, "
+       "units and equation, state a larger noise, or use --prior-scale loo.",
+       worst->num_rows, worst->name, sqrt(worst->loss), worst->sigma);
+}
+
+static bool is_wide(const RpinnTermEvidence *term) {
+  return term->z_square > RPINN_LEFT_OUT_SPREAD &&
+         deviate(term->z_square, term->z_freedom) > RPINN_DEVIATE_CAUTION;
+}
+
+static bool is_off(const RpinnTermEvidence *term) {
+  return fabs(term->z_mean) > RPINN_LEFT_OUT_MEAN &&
+         fabs(term->z_mean) > RPINN_DEVIATE_CAUTION * term->z_error;
+}
+
+/* Rows that were measured, each as the others foretell it. */
+static void judge_left_out(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnTermEvidence *off = NULL, *wide = NULL;
+  for (size_t t = 0; t < evidence->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    if (!term->is_measured) continue;
+    if (is_off(term) && (!off || fabs(term->z_mean) > fabs(off->z_mean))) off = term;
+    if (is_wide(term) && (!wide || term->z_square > wide->z_square)) wide = term;
+  }
+  if (off)
+    find(verdict, RPINN_FOUND_LEFT_OUT_MEAN, RPINN_SEVERITY_CAUTION,
+         "Rows of '%.60s' lie %.2f deviations %s what the others foretell, on average over %.0f rows: the "
+         "model or the data "
+         "are off to one side. Check the equation and its units.",
+         off->name, fabs(off->z_mean), off->z_mean > 0 ? "above" : "below", off->num_rows);
+  if (wide)
+    find(verdict, RPINN_FOUND_LEFT_OUT_SPREAD, RPINN_SEVERITY_CAUTION,
+         "Rows of '%.60s' are foretold by the others with errors %.2g times as large as stated: bands that "
+         "rest on them are "
+         "too narrow. State a larger noise, look for outliers, or use --prior-scale loo.",
+         wide->name, sqrt(wide->z_square));
+}
+
+static void judge_overstatement(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnTermEvidence *worst = NULL;
+  for (size_t t = 0; t < evidence->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    if (!term->is_measured || !(term->z_square < RPINN_OVERSTATED)) continue;
+    if (!(deviate(term->z_square, term->z_freedom) < -RPINN_DEVIATE_CAUTION)) continue;
+    if (!worst || term->z_square < worst->z_square) worst = term;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_NOISE_TOO_LARGE, RPINN_SEVERITY_CAUTION,
+       "The %.0f rows of '%.60s' are foretold by the others with %.2g of the errors that their deviation of "
+       "%.3g says: it is "
+       "overstated, and the bands are wider than the data ask for. State the noise that they have.",
+       worst->num_rows, worst->name, sqrt(worst->z_square), worst->sigma);
+}
+
+/* By which factor the likelihood trusts the data of a term more, or less, than their noise says. */
+static double change_of(const RpinnTermEvidence *term) {
+  return fmax(term->sigma / term->noise, term->noise / term->sigma);
+}
+
+static void judge_likelihood(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnTermEvidence *worst = NULL;
+  for (size_t t = 0; t < evidence->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    if (term->is_measured && change_of(term) > RPINN_NOISE_NOTE &&
+        (!worst || change_of(term) > change_of(worst)))
+      worst = term;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_LIKELIHOOD,
+       change_of(worst) > RPINN_NOISE_CAUTION ? RPINN_SEVERITY_CAUTION : RPINN_SEVERITY_NOTE,
+       "Likelihood %.20s gives the data of '%.60s' a deviation of %.3g, their stated noise is %.3g: the "
+       "bands are not those "
+       "of the stated noise. Use --likelihood noise.",
+       evidence->likelihood, worst->name, worst->sigma, worst->noise);
+}
 
 static void judge_gaps(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
   if (evidence->is_old)
@@ -141,7 +263,78 @@ static void judge_gaps(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdi
          "How well the data are foretold by each other was not judged: %s.", evidence->rows_unknown);
 }
 
-/* ---- order ---- */
+/* ---- predictions ---- */
+
+static void judge_prior(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnQuantityEvidence *worst = NULL;
+  for (size_t q = 0; q < evidence->num_quantities; q++) {
+    const RpinnQuantityEvidence *quantity = &evidence->quantities[q];
+    if (quantity->leaning > RPINN_LEANING_CAUTION && (!worst || quantity->leaning > worst->leaning))
+      worst = quantity;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_PRIOR_CONFLICT,
+       worst->leaning > RPINN_LEANING_BAD ? RPINN_SEVERITY_BAD : RPINN_SEVERITY_CAUTION,
+       "The prior is too narrow for the data: the loss is %.3g where %.3g is expected, and a prior twice as "
+       "wide moves "
+       "'%.60s' by %.2g of its standard deviations. Use --prior-scale loo.",
+       evidence->energy, evidence->energy_expected, worst->name, worst->leaning);
+}
+
+/* Minimisers alone: chains have their own evidence. */
+static void judge_shift(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnQuantityEvidence *worst = NULL;
+  if (!(evidence->num_minimised > 1)) return;
+  for (size_t q = 0; q < evidence->num_quantities; q++) {
+    const RpinnQuantityEvidence *quantity = &evidence->quantities[q];
+    if (quantity->shift > RPINN_SHIFT_CAUTION && (!worst || quantity->shift > worst->shift)) worst = quantity;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_OFF_POSTERIOR,
+       worst->shift > RPINN_SHIFT_BAD ? RPINN_SEVERITY_BAD : RPINN_SEVERITY_CAUTION,
+       "The mean of '%.60s' moves by %.2g of its standard deviations when %ss are minimised further by "
+       "Levenberg-Marquardt: "
+       "they are not where the posterior is. Use --optimizer lm, or more --iterations.",
+       worst->name, worst->shift, evidence->unit);
+}
+
+static void judge_bands(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnQuantityEvidence *worst = NULL;
+  for (size_t q = 0; q < evidence->num_quantities; q++) {
+    const RpinnQuantityEvidence *quantity = &evidence->quantities[q];
+    if (!(quantity->widest > RPINN_BANDS_BY_SPREAD * quantity->spread &&
+          quantity->widest > RPINN_BANDS_BY_POINTS * quantity->at_points))
+      continue;
+    if (!worst || quantity->widest / quantity->spread > worst->widest / worst->spread) worst = quantity;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_BANDS, RPINN_SEVERITY_CAUTION,
+       "Between its measured points '%.60s' has a standard deviation of up to %.3g, next to them of %.3g, "
+       "and the data "
+       "themselves spread by %.3g: the prior says next to nothing there. Use a smaller --prior-scale, or "
+       "measure there.",
+       worst->name, worst->widest, worst->at_points, worst->spread);
+}
+
+static void judge_held_out(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnHeldOutEvidence *worst = NULL;
+  for (size_t k = 0; k < evidence->num_held_out; k++) {
+    const RpinnHeldOutEvidence *term = &evidence->held_out[k];
+    double chance = (0.95 - term->coverage) / sqrt(0.95 * 0.05 / term->num_points);
+    if (!(term->num_points >= RPINN_HELD_OUT_POINTS && term->coverage < RPINN_HELD_OUT_COVERAGE &&
+          chance > RPINN_HELD_OUT_DEVIATE))
+      continue;
+    if (!worst || term->coverage < worst->coverage) worst = term;
+  }
+  if (!worst) return;
+  find(verdict, RPINN_FOUND_HELD_OUT, RPINN_SEVERITY_CAUTION,
+       "Only %.3g %% of the %.0f held-out data of '%.60s' lie within 1.96 of their standard deviations, "
+       "noise included, "
+       "where 95 %% should: its uncertainty is understated.",
+       100 * worst->coverage, worst->num_points, worst->name);
+}
+
+/* ---- the whole ---- */
 
 /* The gravest first; the others stay in their order. */
 static void sort(RpinnVerdict *verdict) {
@@ -155,11 +348,20 @@ static void sort(RpinnVerdict *verdict) {
 
 void rpinn_verdict_judge(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
   memset(verdict, 0, sizeof *verdict);
+  judge_collapse(evidence, verdict);
   judge_failures(evidence, verdict);
   judge_convergence(evidence, verdict);
   judge_linearisation(evidence, verdict);
   judge_chains(evidence, verdict);
+  judge_misfit(evidence, verdict);
+  judge_prior(evidence, verdict);
+  judge_left_out(evidence, verdict);
+  judge_overstatement(evidence, verdict);
+  judge_shift(evidence, verdict);
+  judge_likelihood(evidence, verdict);
   judge_spread(evidence, verdict);
+  judge_bands(evidence, verdict);
+  judge_held_out(evidence, verdict);
   judge_weights(evidence, verdict);
   judge_number(evidence, verdict);
   judge_gaps(evidence, verdict);

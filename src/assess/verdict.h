@@ -38,34 +38,66 @@ typedef enum RpinnVerdictFinding {
       RPINN_NUM_VERDICT_FINDINGS
 } RpinnVerdictFinding;
 
-/* The bounds. Deviates are standard deviations of a normal number: 4 is passed by chance once in 30,000 times. */
-#define RPINN_GAIN_LIMIT          0.5 /* nats that a converged member may still have to gain */
-#define RPINN_UNCONVERGED_CAUTION 0.1 /* share of the members */
-#define RPINN_UNCONVERGED_BAD     0.5
-#define RPINN_FAILED_CAUTION      0.02
+/* The bounds. Deviates are numbers of standard deviations of chance: 4.5 is passed once in 300,000 times, so that many terms
+ * and tests together raise no false alarm. Shifts are in standard deviations of the draws. */
+#define RPINN_FAILED_CAUTION      0.02 /* shares of the members that failed */
 #define RPINN_FAILED_BAD          0.2
-#define RPINN_FEW_DRAWS           39.0 /* the least and the largest of 39 hold 95 % of what is drawn like them */
-#define RPINN_ABOVE_MINIMUM       0.1 /* nats */
+#define RPINN_GAIN_LIMIT          0.5 /* nats that a converged member may still have to gain */
+#define RPINN_UNCONVERGED_CAUTION 0.5 /* share of the members, unless bands stay when they go on: */
+#define RPINN_WIDTH_LOW           0.6 /* … so wide at least, by those that went on */
+#define RPINN_WIDTH_HIGH          2.0 /* … at most */
+#define RPINN_SHIFT_CAUTION       0.5 /* … and no further from them */
+#define RPINN_SHIFT_BAD           2.0
+#define RPINN_PRIOR_PRESSES       1.2 /* loss by the expected one, from which on a weaker prior is tried */
+#define RPINN_LEANING_CAUTION     0.9
+#define RPINN_LEANING_BAD         3.0
+#define RPINN_DEVIATE_CAUTION     4.5
+#define RPINN_DEVIATE_BAD         6.0
+#define RPINN_MISFIT_CAUTION      2.0 /* sum of squares per row */
+#define RPINN_MISFIT_BAD          4.0
+#define RPINN_LEFT_OUT_MEAN       0.4
+#define RPINN_LEFT_OUT_SPREAD     2.5 /* mean of z^2 */
+#define RPINN_OVERSTATED          0.3 /* mean of z^2 */
+#define RPINN_COLLAPSE_SHARE      0.9 /* of the misfit of networks at their prior means … */
+#define RPINN_COLLAPSE_MISFIT     2.0 /* … where that is a misfit at all */
+#define RPINN_NOISE_NOTE          1.1 /* the likelihood's deviation by the stated noise, or the other way round */
+#define RPINN_NOISE_CAUTION       1.4
+#define RPINN_BANDS_BY_SPREAD     6.0
+#define RPINN_BANDS_BY_POINTS     3.0
+#define RPINN_HELD_OUT_POINTS     20.0
+#define RPINN_HELD_OUT_COVERAGE   0.85
+#define RPINN_HELD_OUT_DEVIATE    4.0
+#define RPINN_FEW_DRAWS           39.0 /* the fewest with an interval of 95 % */
+#define RPINN_ABOVE_MINIMUM       0.1  /* nats */
 #define RPINN_PARETO_K_LIMIT      0.7
 
-/* One fitted term. */
+/* One fitted term. What is NaN is not known. */
 typedef struct RpinnTermEvidence {
   const char *name;
   bool is_measured;    /* its data were measured; else they state how exactly something is to hold */
   double sigma, noise; /* the likelihood's deviation, and the stated one; NaN: none is stated */
-  RpinnRowGroup rows;  /* at the most probable point; all NaN: not known */
-  /* Mean over the draws of the sum of squares of its whitened rows, without offsets, and what the linearised posterior says it
-   * is: sum alpha_i^2 + sum (1 - c_ii). NaN: not known. */
-  double draw_squares, draw_expected;
+  double num_rows;
+  /* The sum of squares of its whitened rows at the draws, without offsets, by their number: 1 where the model is right. */
+  double loss;         /* the median over draws */
+  double loss_freedom; /* it has the chance of a chi-square of so many degrees */
+  /* z of its rows, each as the others foretell it, which is N(0, 1) where the model is right. */
+  double z_mean, z_error;     /* their mean, and its standard deviation */
+  double z_square, z_freedom; /* their mean square, with the chance of a chi-square of so many degrees */
 } RpinnTermEvidence;
 
-/* A predicted quantity that is also measured, as one and the same expression. */
-typedef struct RpinnBandEvidence {
+/* A predicted quantity. */
+typedef struct RpinnQuantityEvidence {
   const char *name;
+  /* Where a term measures it at enough points, as one and the same expression; NaN otherwise. */
   double at_points; /* the median of its standard deviation where it is predicted next to a measurement … */
   double widest;    /* … and the 95 % quantile of it over all points of prediction */
   double spread;    /* standard deviation of the measured values */
-} RpinnBandEvidence;
+  /* Draws taken on by Levenberg–Marquardt, and again with half of the prior's pull. Root mean squares over the points, in standard
+   * deviations there; NaN: not tried. */
+  double shift;   /* of the mean, when they are taken on */
+  double leaning; /* of the mean, under the weaker prior */
+  double width; /* their standard deviation by that of those taken on, as a geometric mean over the points */
+} RpinnQuantityEvidence;
 
 /* Terms held out, against their 95 % intervals. */
 typedef struct RpinnHeldOutEvidence {
@@ -89,13 +121,14 @@ typedef struct RpinnVerdictEvidence {
   double pareto_k;                  /* … whose tail has this shape */
   const RpinnChainEvidence *chains; /* NULL: the draws are none of chains */
   const char *likelihood;           /* its name */
-  double energy, num_rows;          /* E at the most probable point, and the rows of the model */
+  double energy,
+      energy_expected; /* median over draws of what they minimise, and what it is of a good model */
   double misfit,
       misfit_of_nothing; /* mean square of the measured rows there, and with networks at their prior means */
   double num_parameters;
-  size_t num_terms, num_bands, num_held_out;
+  size_t num_terms, num_quantities, num_held_out;
   const RpinnTermEvidence *terms;
-  const RpinnBandEvidence *bands;
+  const RpinnQuantityEvidence *quantities;
   const RpinnHeldOutEvidence *held_out;
   const char *rows_unknown; /* why rows were not judged, as the end of a sentence; NULL: they were */
   bool is_old;              /* an earlier version made the run, and kept less evidence */

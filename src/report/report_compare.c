@@ -66,19 +66,9 @@ static void write_head(const RpinnReport *report, const RpinnComparison *compari
   rpinn_text_append(page, "</header>\n");
 }
 
-static void write_warnings(const RpinnReport *report, const RpinnComparison *comparison) {
-  RpinnText *page = report->page;
-  for (size_t i = 0; i < comparison->num_runs; i++) {
-    RpinnText list = {0};
-    rpinn_report_list_warnings(comparison->runs[i], &list);
-    rpinn_text_append(page, "<div class=\"%s\" role=\"note\"><strong>", list.length ? "warnings" : "fine");
-    rpinn_markup_text(page, comparison->labels[i].text);
-    rpinn_text_append(page, "</strong>%s", list.length ? "\n<ul>\n" : ": no warnings");
-    rpinn_text_append_bytes(page, list.bytes, list.length);
-    rpinn_text_append(page, "%s</div>\n", list.length ? "</ul>" : "");
-    page->failed = page->failed || list.failed;
-    rpinn_text_free(&list);
-  }
+static void write_verdicts(const RpinnReport *report, const RpinnComparison *comparison) {
+  for (size_t i = 0; i < comparison->num_runs; i++)
+    rpinn_report_verdict_box(report->page, comparison->labels[i].text, &comparison->runs[i]->verdict);
 }
 
 static void write_scores(const RpinnReport *report, const RpinnComparison *comparison) {
@@ -105,7 +95,7 @@ static RpinnStatus write_page(const RpinnReport *report, const RpinnComparison *
   RpinnText *page = report->page;
   rpinn_report_open_page(comparison->runs[0]->problem->name, "runs side by side", page);
   write_head(report, comparison);
-  write_warnings(report, comparison);
+  write_verdicts(report, comparison);
   rpinn_text_append(page, "<section>\n<h2>Predictions</h2>\n");
   RPINN_TRY(rpinn_comparison_columns(report, comparison));
   rpinn_text_append(page, "</section>\n");

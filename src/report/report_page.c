@@ -1,4 +1,4 @@
-/* The page of a run: what was done, what to beware of, figures, tables. It is also well-formed XML, so that a
+/* The page of a run: what was done, the verdict, figures, tables. It is also well-formed XML, so that a
  * test can read it. */
 #include "report_page.h"
 
@@ -13,7 +13,7 @@ RpinnStatus rpinn_report_page(const RpinnReport *report) {
   RpinnText *page = report->page;
   rpinn_report_open_page(run->problem->name, rpinn_report_setting(run, RPINN_SETTING_METHOD), page);
   rpinn_report_head(report);
-  rpinn_report_warnings(report);
+  rpinn_report_verdict(report);
   rpinn_text_append(page, "<section>\n<h2>Predictions</h2>\n");
   RPINN_TRY(rpinn_report_predictions(report));
   rpinn_text_append(page, "</section>\n");

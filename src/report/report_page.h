@@ -37,15 +37,9 @@ void rpinn_report_open_page(const char *title, const char *subtitle, RpinnText *
 void rpinn_report_close_page(const RpinnReport *report);
 /* report_head.c: name, method and the facts about a run. */
 void rpinn_report_head(const RpinnReport *report);
-/* Warnings that methods name, as items of a list; nothing where all is well. */
-#define RPINN_WARNING_DECLARATION(enumerator, name)                                                          \
-  void rpinn_warn_of_##name(const RpinnRun *run, RpinnText *list);
-RPINN_REPORT_WARNING_LIST(RPINN_WARNING_DECLARATION)
-#undef RPINN_WARNING_DECLARATION
-/* report_warnings.c: what to beware of, as items of a list; nothing where there is nothing. */
-void rpinn_report_list_warnings(const RpinnRun *run, RpinnText *list);
-/* … and as a box. */
-void rpinn_report_warnings(const RpinnReport *report);
+/* report_verdict.c: a verdict as a box with a title, and that on the run. */
+void rpinn_report_verdict_box(RpinnText *page, const char *title, const RpinnVerdict *verdict);
+void rpinn_report_verdict(const RpinnReport *report);
 /* report_predictions.c: curves over one coordinate, maps over two, or a sentence that says why neither. */
 RpinnStatus rpinn_report_predictions(const RpinnReport *report);
 /* report_scores.c */

@@ -32,22 +32,7 @@ typedef enum RpinnReportSection {
 #undef RPINN_SECTION_ENUM
 } RpinnReportSection;
 
-/* What a page may warn of, in this order: X(ENUMERATOR, name), written by rpinn_warn_of_NAME. */
-#define RPINN_REPORT_WARNING_LIST(X)                                                                         \
-  X(FAILED_MEMBERS, failed_members)                                                                          \
-  X(UNCONVERGED_MEMBERS, unconverged_members)                                                                \
-  X(UNDONE_MEMBERS, undone_members)                                                                          \
-  X(LINEARISATION, linearisation)                                                                            \
-  X(CHAINS, chains)
-
-typedef enum RpinnReportWarning {
-  RPINN_WARNING_NONE, /* ends a list */
-#define RPINN_WARNING_ENUM(enumerator, name) RPINN_WARNING_##enumerator,
-  RPINN_REPORT_WARNING_LIST(RPINN_WARNING_ENUM)
-#undef RPINN_WARNING_ENUM
-} RpinnReportWarning;
-
-/* How `rpinn diagnose` judges a run: X(ENUMERATOR, name), by rpinn_judge_NAME. */
+/* What `rpinn diagnose` shows of a run before its verdict: X(ENUMERATOR, name), by rpinn_judge_NAME. */
 #define RPINN_JUDGEMENT_LIST(X)                                                                              \
   X(MEMBERS, members)                                                                                        \
   X(CHAINS, chains)
@@ -120,11 +105,9 @@ typedef struct RpinnMethod {
   const char *legend; /* what figures call a draw: "member" */
   const RpinnRunFact *facts;
   RpinnReportSection sections[RPINN_MAX_METHOD_LIST];
-  RpinnReportWarning warnings[RPINN_MAX_METHOD_LIST];
-  const char *caution; /* what the spread of the draws is not, as a warning on every page; may be NULL */
-  const char *well;    /* what a page without warnings says */
+  const char *
+      caution; /* what the spread of the draws is, where it is not the posterior's, and what to do; else NULL */
   RpinnJudgement judgement;
-  const char *remark; /* what `rpinn diagnose` adds about every run; may be NULL */
 } RpinnMethod;
 
 #define RPINN_METHOD_DECLARATION(name, ...) extern const RpinnMethod rpinn_method_##name;

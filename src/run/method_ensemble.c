@@ -10,8 +10,7 @@ const RpinnMethod rpinn_method_ensemble = {
     .check_settings = rpinn_members_check_settings,
     .plan = rpinn_members_plan,
     .describe_settings = rpinn_members_describe_settings,
-    .caution =
-        "The spread of an ensemble is that of its starts. It is not a posterior: the bands and scores of "
-        "uncertainty below have no such meaning.",
-    .remark = "the spread of an ensemble is that of its starts, not of the posterior.",
+    .caution = "The spread of an ensemble is that of its starts and not of the posterior: its bands mean no "
+               "probability. Use "
+               "--method rpinn, nuts or laplace for bands.",
 };

@@ -108,9 +108,5 @@ const RpinnMethod rpinn_method_laplace = {
     .legend = "draw",
     .facts = facts,
     .sections = {RPINN_SECTION_MEMBERS},
-    .warnings = {RPINN_WARNING_UNDONE_MEMBERS, RPINN_WARNING_LINEARISATION},
-    .well = "the most probable point is a minimum",
     .judgement = RPINN_JUDGEMENT_MEMBERS,
-    .remark = "the draws are those of a linearised model: exact where the model is linear in its parameters. "
-              "Compare with --method rpinn or nuts.",
 };

@@ -12,10 +12,7 @@
   .make_draws = rpinn_run_make_members, .estimate = rpinn_members_estimate,                                  \
   .describe_run = rpinn_members_describe_run, .write_title = rpinn_summary_member_title,                     \
   .write_lines = rpinn_summary_member_lines, .legend = "member", .facts = rpinn_member_facts,                \
-  .sections = {RPINN_SECTION_MEMBERS},                                                                       \
-  .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNCONVERGED_MEMBERS,                              \
-               RPINN_WARNING_UNDONE_MEMBERS},                                                                \
-  .well = "every member converged", .judgement = RPINN_JUDGEMENT_MEMBERS
+  .sections = {RPINN_SECTION_MEMBERS}, .judgement = RPINN_JUDGEMENT_MEMBERS
 
 /* As many members as the setting `samples` says. */
 RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings);

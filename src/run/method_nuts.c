@@ -125,7 +125,5 @@ const RpinnMethod rpinn_method_nuts = {
     .legend = "draw",
     .facts = facts,
     .sections = {RPINN_SECTION_CHAINS},
-    .warnings = {RPINN_WARNING_CHAINS},
-    .well = "the chains agree in all they predict",
     .judgement = RPINN_JUDGEMENT_CHAINS,
 };

@@ -129,11 +129,8 @@ const RpinnMethod rpinn_method_svgd = {
     .legend = "member",
     .facts = facts,
     .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
-    .warnings = {RPINN_WARNING_FAILED_MEMBERS, RPINN_WARNING_UNDONE_MEMBERS},
     .caution =
         "The spread of the particles is that of the moment at which they were stopped: another number of "
-        "iterations gives another spread.",
-    .well = "every member converged",
+        "iterations gives another spread, see svgd_trace.csv. Use --method rpinn, nuts or laplace for bands.",
     .judgement = RPINN_JUDGEMENT_MEMBERS,
-    .remark = "the spread of the particles changes along the iterations: see svgd_trace.csv.",
 };

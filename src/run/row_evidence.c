@@ -1,195 +1,186 @@
-/* The most probable point is sought from the best draw: Levenberg–Marquardt on the energy without offsets, at the cost of
- * about one member. Draws are looked at by the sums of squares of their rows. */
+/* Rows as the others foretell them, at draws rather than at the most probable point: a posterior of networks may have its peak
+ * where none of its draws are. With alpha and c of the problem that draw k minimises, linearised at it, and its offsets xi, the
+ * row that the others foretell, less the datum, is
+ *
+ *   e_i^k = xi_i - alpha_i / c_ii                                                 a draw, exact for a linear model
+ *   z_i   = -mean_k e_i^k / sqrt(1 + (1 + 1/K) var_k e_i^k)
+ *
+ * Draws without offsets have alpha_i / c_ii as the mean and 1 / c_ii as the variance of the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "double_target.h"
 #include "importance.h"
+#include "judged_draws.h"
+#include "linearisation.h"
 #include "run_progress.h"
 #include "run_verdict.h"
-#include "scale_trial.h"
 
-/* Draws that are looked at, and rows up to which the point is sought: its algebra takes M^3 operations and 3 M^2 numbers. */
-enum { MAX_DRAWS = 64, MAX_ROWS = 2000, MAX_ITERATIONS = 200 };
+/* The algebra of a draw takes M^3 operations and 3 M^2 numbers. */
+enum { MAX_ROWS = 2000 };
 
 typedef struct Rows {
-  RpinnContext *context;
-  const RpinnRun *run;
-  RpinnPosterior *posterior;
+  RpinnJudgedDraws *draws;
   RpinnRowEvidence *evidence;
-  size_t M, N, num_terms;
-  uint64_t every, seen; /* draws between those that are looked at */
-  double num_draws;     /* looked at */
-  double least_energy;
-  double *best;    /* [N] the draw of least energy */
-  double *rows;    /* [M] */
-  double *parts;   /* [num_terms + 1] */
-  double *squares; /* [num_terms] over the draws */
-  bool *is_data;   /* [M] */
+  size_t M, num_terms, count; /* draws that were linearised */
+  double *rows;               /* [M] */
+  double *sum, *squares;      /* [M] of e */
+  double *variance;           /* [M] sum of 1 / c_ii; 1 for draws with offsets */
+  double *losses;             /* [num_terms][RPINN_MAX_JUDGED_DRAWS] */
+  double energies[RPINN_MAX_JUDGED_DRAWS];
+  RpinnRowGroup *groups; /* [num_terms] of the first draw */
+  size_t *sizes;         /* [num_terms] */
 } Rows;
 
-static size_t rows_of(const Rows *rows, size_t term) {
-  return rows->posterior->model.terms[term].num_rows;
+static int compare_numbers(const void *left, const void *right) {
+  const double *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
 }
 
-/* ---- draws ---- */
-
-static RpinnStatus look_at_draw(void *user, const RpinnVisitedDraw *draw) {
-  Rows *rows = user;
-  double energy;
-  if (draw->stored->failed || rows->seen++ % rows->every != 0) return RPINN_OK;
-  RPINN_TRY(
-      rpinn_posterior_energy(rows->posterior, draw->stored->parameters, NULL, &energy, NULL, rows->parts));
-  for (size_t t = 0; t < rows->num_terms; t++) rows->squares[t] += 2 * rows->parts[t];
-  rows->num_draws += 1;
-  if (!(energy < rows->least_energy)) return RPINN_OK;
-  rows->least_energy = energy;
-  memcpy(rows->best, draw->stored->parameters, rows->N * sizeof(double));
-  return RPINN_OK;
+static double median_of(size_t count, double *values) {
+  qsort(values, count, sizeof *values, compare_numbers);
+  return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* ---- the most probable point ---- */
+/* ---- one draw ---- */
 
-static bool is_stopped(void *user) {
-  const Rows *rows = user;
-  return rpinn_run_is_stopped(rows->context, rows->run);
-}
-
-static double mean_square(const Rows *rows) {
-  double sum = 0, count = 0;
-  for (size_t i = 0; i < rows->M; i++) {
-    if (!rows->is_data[i]) continue;
-    sum += rows->rows[i] * rows->rows[i];
-    count += 1;
-  }
-  return sum / count;
-}
-
-/* Mean square of the measured rows at theta. */
-static RpinnStatus find_misfit(const Rows *rows, const RpinnLeastSquares *squares, const double *theta,
-                               double *misfit) {
+/* What the draw minimises, and the losses of its terms without offsets. */
+static RpinnStatus measure_losses(Rows *rows, const double *theta) {
+  const RpinnLeastSquares *squares = &rows->draws->squares;
+  double energy = 0;
   RPINN_TRY(squares->residuals(squares->data, theta, rows->rows));
-  *misfit = mean_square(rows);
+  for (size_t t = 0, i = 0; t < rows->num_terms; t++) {
+    double loss = 0;
+    for (size_t k = 0; k < rows->sizes[t]; k++, i++) {
+      double row = rows->rows[i], own = row - rows->draws->offsets[i];
+      loss += row * row;
+      energy += 0.5 * own * own;
+    }
+    rows->losses[t * RPINN_MAX_JUDGED_DRAWS + rows->count] = loss / (double)rows->sizes[t];
+  }
+  for (size_t j = 0; j < squares->num_parameters; j++) {
+    double row = (theta[j] - squares->prior_mean[j]) * squares->prior_root[j];
+    energy += 0.5 * row * row;
+  }
+  rows->energies[rows->count] = energy;
   return RPINN_OK;
 }
 
-static RpinnStatus judge_groups(const Rows *rows, const RpinnLinearisation *linearisation) {
-  size_t *sizes = calloc(rows->num_terms + 1, sizeof *sizes);
-  RpinnRowGroup *groups = calloc(rows->num_terms + 1, sizeof *groups);
-  RpinnStatus status = sizes && groups ? RPINN_OK : RPINN_ERROR_MEMORY;
-  for (size_t t = 0; sizes && t < rows->num_terms; t++) sizes[t] = rows_of(rows, t);
-  if (status == RPINN_OK) status = rpinn_linearisation_groups(linearisation, rows->num_terms, sizes, groups);
-  for (size_t t = 0; status == RPINN_OK && t < rows->num_terms; t++) {
-    RpinnTermEvidence *term = &rows->evidence->terms[t];
-    term->rows = groups[t];
-    term->draw_expected = groups[t].squares + groups[t].num_rows - groups[t].expected;
+static void add_left_out(Rows *rows, const RpinnLinearisation *linearisation) {
+  bool has_offsets = rows->draws->run->method->has_offsets;
+  for (size_t i = 0; i < rows->M; i++) {
+    double inverse = rpinn_linearisation_inverse_diagonal(linearisation, i),
+           error = rows->draws->offsets[i] - rpinn_linearisation_alpha(linearisation, i) / inverse;
+    rows->sum[i] += error;
+    rows->squares[i] += error * error;
+    rows->variance[i] += has_offsets ? 1 : 1 / inverse;
   }
-  free(sizes);
-  free(groups);
-  return status;
 }
 
-static RpinnStatus linearise(const Rows *rows, const RpinnLeastSquares *squares) {
+static RpinnStatus look_at_draw(Rows *rows, size_t k) {
   RpinnLinearisation *linearisation;
-  RPINN_TRY(rpinn_linearisation_create(squares, rows->best, &linearisation));
-  rows->evidence->energy = rpinn_linearisation_energy(linearisation);
-  RpinnStatus status = judge_groups(rows, linearisation);
+  const double *theta = rpinn_judged_draw(rows->draws, k);
+  RPINN_TRY(measure_losses(rows, theta));
+  RpinnStatus status = rpinn_linearisation_create(&rows->draws->squares, theta, &linearisation);
+  if (status == RPINN_ERROR_NUMERIC) return RPINN_OK; /* rows that are not finite there: left out */
+  RPINN_TRY(status);
+  rpinn_linearisation_shift(linearisation, rows->draws->offsets);
+  add_left_out(rows, linearisation);
+  if (!rows->count)
+    status = rpinn_linearisation_groups(linearisation, rows->num_terms, rows->sizes, rows->groups);
   rpinn_linearisation_destroy(linearisation);
+  rows->count++;
   return status;
 }
 
-static RpinnStatus seek_point(Rows *rows, RpinnDoubleTarget *target) {
-  const RpinnLeastSquares *squares = &target->squares;
+/* ---- all of them ---- */
+
+static double z_of(const Rows *rows, size_t i) {
+  double K = (double)rows->count, mean = rows->sum[i] / K,
+         spread = K > 1 ? fmax(rows->squares[i] - K * mean * mean, 0) / (K - 1) : 0;
+  return -mean / sqrt(rows->variance[i] / K + (1 + 1 / K) * spread);
+}
+
+static void sum_up(Rows *rows) {
+  for (size_t t = 0, i = 0; t < rows->num_terms; t++) {
+    RpinnTermEvidence *term = &rows->evidence->terms[t];
+    const RpinnRowGroup *group = &rows->groups[t];
+    double n = (double)rows->sizes[t];
+    term->z_mean = term->z_square = 0;
+    for (size_t k = 0; k < rows->sizes[t]; k++, i++) {
+      double z = z_of(rows, i);
+      term->z_mean += z / n;
+      term->z_square += z * z / n;
+    }
+    term->z_error = group->z_error;
+    term->z_freedom = group->z_freedom;
+    term->loss = median_of(rows->count, rows->losses + t * RPINN_MAX_JUDGED_DRAWS);
+    /* sum r^2 over draws is sum alpha^2 + sum (1 - c_ii): its mean is n, its variance 2 sum c_ij^2 */
+    term->loss_freedom = n * n * group->freedom / (group->expected * group->expected);
+  }
+  rows->evidence->energy = median_of(rows->count, rows->energies);
+}
+
+/* Mean square of the measured rows, at the draws and with networks at their prior means. */
+static RpinnStatus find_misfit(Rows *rows) {
+  const RpinnLeastSquares *squares = &rows->draws->squares;
   RpinnRowEvidence *evidence = rows->evidence;
-  double energy;
-  bool converged;
-  if (rows->run->laplace.at)
-    memcpy(rows->best, rows->run->laplace.at, rows->N * sizeof(double));
-  else
-    RPINN_TRY(rpinn_scale_minimise(rows->context, squares, NULL, MAX_ITERATIONS, is_stopped, rows, rows->best,
-                                   &energy, &converged));
-  if (is_stopped(rows)) return rpinn_fail_interrupted(rows->context);
-  RPINN_TRY(find_misfit(rows, squares, squares->prior_mean, &evidence->misfit_of_nothing));
-  RPINN_TRY(find_misfit(rows, squares, rows->best, &evidence->misfit));
-  RpinnStatus status = linearise(rows, squares);
-  if (status == RPINN_ERROR_MEMORY) return rpinn_fail_memory(rows->context);
-  if (status == RPINN_ERROR_NUMERIC) evidence->unknown = "the rows are not finite at the most probable point";
-  return status == RPINN_ERROR_NUMERIC ? RPINN_OK : status;
+  double here = 0, nothing = 0, count = 0;
+  RPINN_TRY(squares->residuals(squares->data, rows->draws->posterior->model.prior_mean, rows->rows));
+  for (size_t t = 0, i = 0; t < rows->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    for (size_t k = 0; k < rows->sizes[t]; k++, i++)
+      if (term->is_measured) nothing += rows->rows[i] * rows->rows[i];
+    if (!term->is_measured) continue;
+    here += term->loss * term->num_rows;
+    count += term->num_rows;
+  }
+  evidence->misfit = here / count;
+  evidence->misfit_of_nothing = nothing / count;
+  return RPINN_OK;
 }
 
-static RpinnStatus look_at_point(Rows *rows) {
-  RpinnDoubleTarget target;
-  if (!rpinn_importance_available(rows->N, rows->posterior->model.prior_root))
-    rows->evidence->unknown = "not every parameter has a prior";
-  else if (rows->M > MAX_ROWS && !rows->run->laplace.at)
-    rows->evidence->unknown = "there are more than 2000 rows, and leaving each out would take long";
-  else if (!rows->run->laplace.at && !isfinite(rows->least_energy))
-    rows->evidence->unknown = "no draw has a finite loss";
-  if (rows->evidence->unknown) return RPINN_OK;
-  RpinnStatus status = rpinn_double_target_open(rows->context, rows->posterior, &target);
-  if (status == RPINN_OK) status = seek_point(rows, &target);
-  rpinn_double_target_close(&target);
-  return status;
+static RpinnStatus look_at_draws(Rows *rows) {
+  RpinnJudgedDraws *draws = rows->draws;
+  for (size_t k = 0; k < draws->count; k++) {
+    if (rpinn_run_is_stopped(draws->context, draws->run)) return rpinn_fail_interrupted(draws->context);
+    RPINN_TRY(look_at_draw(rows, k));
+  }
+  if (!rows->count) {
+    rows->evidence->unknown = "the rows are not finite at the draws";
+    return RPINN_OK;
+  }
+  sum_up(rows);
+  return find_misfit(rows);
 }
-
-/* ---- the whole ---- */
 
 static RpinnStatus allocate(Rows *rows) {
-  rows->best = calloc(rows->N + rows->M + 2 * rows->num_terms + 2, sizeof(double));
-  rows->is_data = calloc(rows->M + 1, sizeof(bool));
-  rows->evidence->terms = calloc(rows->num_terms + 1, sizeof *rows->evidence->terms);
-  if (!rows->best || !rows->is_data || !rows->evidence->terms) return rpinn_fail_memory(rows->context);
-  rows->rows = rows->best + rows->N;
-  rows->parts = rows->rows + rows->M;
-  rows->squares = rows->parts + rows->num_terms + 1;
+  size_t M = rows->M;
+  rows->rows = calloc(4 * M + rows->num_terms * RPINN_MAX_JUDGED_DRAWS + 1, sizeof(double));
+  rows->groups = calloc(rows->num_terms + 1, sizeof *rows->groups);
+  rows->sizes = calloc(rows->num_terms + 1, sizeof *rows->sizes);
+  if (!rows->rows || !rows->groups || !rows->sizes) return rpinn_fail_memory(rows->draws->context);
+  rows->sum = rows->rows + M;
+  rows->squares = rows->sum + M;
+  rows->variance = rows->squares + M;
+  rows->losses = rows->variance + M;
+  for (size_t t = 0; t < rows->num_terms; t++)
+    rows->sizes[t] = rows->draws->posterior->model.terms[t].num_rows;
   return RPINN_OK;
 }
 
-static void describe_terms(const Rows *rows) {
-  const double nan = (double)NAN;
-  rpinn_posterior_data_rows(rows->posterior, rows->is_data);
-  for (size_t t = 0, first = 0; t < rows->num_terms; first += rows_of(rows, t++)) {
-    size_t number = rows->posterior->fitted[t];
-    const RpinnTerm *term = &rows->run->problem->terms[number];
-    rows->evidence->terms[t] = (RpinnTermEvidence){
-        .name = term->name,
-        .is_measured = rows->is_data[first],
-        .sigma = rows->posterior->sigmas.terms[number],
-        .noise = term->has_noise && term->source != RPINN_DATA_GAUSSIAN ? term->noise : nan,
-        .rows = {(double)rows_of(rows, t), nan, nan, nan, nan, nan, nan, nan},
-        .draw_squares = nan,
-        .draw_expected = nan};
-  }
-}
-
-static RpinnStatus look(Rows *rows) {
-  RPINN_TRY(allocate(rows));
-  describe_terms(rows);
-  if (!rows->run->laplace.at) {
-    RPINN_TRY(
-        rpinn_draw_store_visit(rows->context, rows->run->store, &rows->run->plan, false, look_at_draw, rows));
-    for (size_t t = 0; t < rows->num_terms; t++)
-      rows->evidence->terms[t].draw_squares = rows->squares[t] / rows->num_draws;
-  }
-  return look_at_point(rows);
-}
-
-RpinnStatus rpinn_run_row_evidence(RpinnContext *context, const RpinnRun *run, RpinnRowEvidence *evidence) {
-  RpinnPosterior *posterior = run->posteriors[0];
-  const double nan = (double)NAN;
-  *evidence = (RpinnRowEvidence){.energy = nan, .misfit = nan, .misfit_of_nothing = nan};
-  Rows rows = {.context = context,
-               .run = run,
-               .posterior = posterior,
-               .evidence = evidence,
-               .M = posterior->model.num_rows,
-               .N = posterior->model.num_parameters,
-               .num_terms = posterior->model.num_terms,
-               .every = (run->results.num_draws + MAX_DRAWS - 1) / MAX_DRAWS,
-               .least_energy = (double)INFINITY};
-  RpinnStatus status = look(&rows);
-  free(rows.best);
-  free(rows.is_data);
-  return status;
+RpinnStatus rpinn_run_row_evidence(RpinnJudgedDraws *draws, RpinnRowEvidence *evidence) {
+  const RpinnEnergyModel *model = &draws->posterior->model;
+  if (!rpinn_importance_available(model->num_parameters, model->prior_root))
+    evidence->unknown = "not every parameter has a prior";
+  else if (model->num_rows > MAX_ROWS && !draws->run->laplace.at)
+    evidence->unknown = "there are more than 2000 rows, and leaving each out would take long";
+  if (evidence->unknown) return RPINN_OK;
+  Rows rows = {.draws = draws, .evidence = evidence, .M = model->num_rows, .num_terms = model->num_terms};
+  RpinnStatus status = allocate(&rows);
+  if (status == RPINN_OK) status = look_at_draws(&rows);
+  free(rows.rows);
+  free(rows.groups);
+  free(rows.sizes);
+  return status == RPINN_ERROR_MEMORY ? rpinn_fail_memory(draws->context) : status;
 }

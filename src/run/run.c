@@ -207,6 +207,7 @@ void rpinn_run_destroy(RpinnRun *run) {
   free(run->laplace.at);
   free(run->rows.terms);
   rpinn_prior_choice_free(&run->prior);
+  free(run->rows.quantities);
   rpinn_text_free(&run->json);
   rpinn_text_free(&run->table);
   free(run);

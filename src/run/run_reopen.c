@@ -7,6 +7,7 @@
 #include "finished_run.h"
 #include "number_text.h"
 #include "run_state.h"
+#include "run_verdict.h"
 
 /* Does run.yaml, as it stands, belong to the store? */
 static RpinnStatus check_posterior(RpinnContext *context, RpinnMemberStore *store,
@@ -55,6 +56,7 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
     run->out_of_time = out_of_time && out_of_time->kind == RPINN_JSON_BOOLEAN && out_of_time->boolean;
     run->json = finished.text; /* the run's own from here on */
     finished.text = (RpinnText){0};
+    rpinn_summary_verdict(finished.summary, NULL, &run->verdict);
     rpinn_summary_table(finished.summary, &run->table);
   }
   rpinn_finished_run_close(&finished);

@@ -109,13 +109,16 @@ typedef struct RpinnLaplaceResult {
   double num_at_minimum; /* … and those that ended at its energy, or next to it */
 } RpinnLaplaceResult;
 
-/* What the rows of the model say at the most probable point, and at the draws. */
+/* What a verdict rests on beside the results. What is NaN is not known. */
 typedef struct RpinnRowEvidence {
-  RpinnTermEvidence *terms; /* [num_terms] */
-  double energy;            /* at that point; NaN: not known, like all below */
+  RpinnTermEvidence *terms;          /* [num_terms] */
+  RpinnQuantityEvidence *quantities; /* [quantities] */
+  double energy;                     /* median over draws of what they minimise */
   double misfit,
-      misfit_of_nothing; /* mean square of the measured rows there, and with networks at their prior means */
-  const char *unknown;   /* why it was not looked at; NULL: it was */
+      misfit_of_nothing; /* mean square of the measured rows: of draws, and of networks at their prior means */
+  double num_unconverged; /* members that had more than RPINN_GAIN_LIMIT to gain … */
+  double median_gain;     /* … and what they had at the median, in nats */
+  const char *unknown;    /* why rows were not looked at; NULL: they were */
 } RpinnRowEvidence;
 
 /* What the pass over all finished members gathers. */

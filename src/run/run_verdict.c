@@ -12,6 +12,7 @@
 typedef struct Collection {
   RpinnContext *context;
   const RpinnRun *run;
+  RpinnRowEvidence *rows; /* the run's */
   RpinnVerdictEvidence evidence;
   RpinnArena *arena;
   double progress_tolerance,
@@ -70,6 +71,8 @@ static RpinnStatus look_at_members(Collection *collection) {
   for (size_t k = 0; k < collection->num_gains; k++)
     evidence->num_unconverged += !(collection->gains[k] <= RPINN_GAIN_LIMIT);
   evidence->median_gain = collection->num_gains ? collection->gains[collection->num_gains / 2] : 0;
+  collection->rows->num_unconverged = evidence->num_unconverged;
+  collection->rows->median_gain = evidence->median_gain;
   return RPINN_OK;
 }
 
@@ -178,36 +181,32 @@ static const RpinnTermData *find_measurement(const RpinnRun *run, size_t quantit
   return found && found->points.count >= FEW_MEASURED ? found : NULL;
 }
 
-static RpinnStatus look_at_band(Collection *collection, size_t quantity, RpinnBandEvidence *bands) {
-  const RpinnRun *run = collection->run;
-  const RpinnTermData *data = find_measurement(run, quantity);
-  const double *deviation = run->results.deviation + quantity * run->outputs.num_points;
+static RpinnStatus look_at_band(RpinnContext *context, const RpinnRun *run, size_t number,
+                                RpinnQuantityEvidence *quantity) {
+  const RpinnTermData *data = find_measurement(run, number);
+  const double *deviation = run->results.deviation + number * run->outputs.num_points;
   size_t num_points = run->outputs.num_points, count = data ? data->points.count : 0;
   if (!data || (double)count * (double)num_points > 1e8) return RPINN_OK;
   double *at = malloc((count + num_points) * sizeof *at), *all = at + count;
-  if (!at) return rpinn_fail_memory(collection->context);
+  if (!at) return rpinn_fail_memory(context);
   for (size_t p = 0; p < count; p++)
     at[p] = deviation[nearest_prediction(run, data->points.x + p * run->problem->num_coordinates)];
   memcpy(all, deviation, num_points * sizeof *all);
   qsort(at, count, sizeof *at, compare_numbers);
   qsort(all, num_points, sizeof *all, compare_numbers);
-  bands[collection->evidence.num_bands++] =
-      (RpinnBandEvidence){.name = run->problem->predicted[quantity].name,
-                          .at_points = quantile_of(at, count, 0.5),
-                          .widest = quantile_of(all, num_points, 0.95),
-                          .spread = deviation_of(count, data->values)};
+  quantity->at_points = quantile_of(at, count, 0.5);
+  quantity->widest = quantile_of(all, num_points, 0.95);
+  quantity->spread = deviation_of(count, data->values);
   free(at);
   return RPINN_OK;
 }
 
 static RpinnStatus look_at_bands(Collection *collection) {
   const RpinnRun *run = collection->run;
-  RpinnBandEvidence *bands =
-      RPINN_ARENA_NEW(collection->arena, RpinnBandEvidence, run->outputs.num_quantities);
-  if (!bands) return rpinn_fail_memory(collection->context);
-  collection->evidence.bands = bands;
   for (size_t q = 0; q < run->outputs.num_quantities && run->results.num_draws > 1; q++)
-    RPINN_TRY(look_at_band(collection, q, bands));
+    RPINN_TRY(look_at_band(collection->context, run, q, &run->rows.quantities[q]));
+  collection->evidence.quantities = run->rows.quantities;
+  collection->evidence.num_quantities = run->outputs.num_quantities;
   return RPINN_OK;
 }
 
@@ -256,51 +255,141 @@ static void describe(Collection *collection) {
       .uses_weights = results->weights.corrected,
       .pareto_k = results->weights.smoothing.constant ? (double)NAN : results->weights.smoothing.k,
       .likelihood = run->problem->settings.values[RPINN_SETTING_LIKELIHOOD].text,
-      .num_rows = (double)model->num_rows,
       .num_parameters = (double)model->num_parameters};
+}
+
+static void describe_terms(const RpinnRun *run, RpinnTermEvidence *terms, bool *is_data) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const double nan = (double)NAN;
+  rpinn_posterior_data_rows(posterior, is_data);
+  for (size_t t = 0, first = 0; t < posterior->model.num_terms; first += posterior->terms[t++].num_rows) {
+    size_t number = posterior->fitted[t];
+    const RpinnTerm *term = &run->problem->terms[number];
+    terms[t] = (RpinnTermEvidence){
+        .name = term->name,
+        .is_measured = is_data[first],
+        .sigma = posterior->sigmas.terms[number],
+        .noise = term->has_noise && term->source != RPINN_DATA_GAUSSIAN ? term->noise : nan,
+        .num_rows = (double)posterior->terms[t].num_rows,
+        .loss = nan,
+        .loss_freedom = nan,
+        .z_mean = nan,
+        .z_error = nan,
+        .z_square = nan,
+        .z_freedom = nan};
+  }
+}
+
+/* All that is not known yet. */
+static RpinnStatus prepare(Collection *collection) {
+  const RpinnRun *run = collection->run;
+  const RpinnEnergyModel *model = &run->posteriors[0]->model;
+  RpinnRowEvidence *rows = collection->rows;
+  const double nan = (double)NAN;
+  bool *is_data = RPINN_ARENA_NEW(collection->arena, bool, model->num_rows);
+  *rows = (RpinnRowEvidence){.terms = calloc(model->num_terms + 1, sizeof *rows->terms),
+                             .quantities = calloc(run->outputs.num_quantities + 1, sizeof *rows->quantities),
+                             .energy = nan,
+                             .misfit = nan,
+                             .misfit_of_nothing = nan,
+                             .num_unconverged = nan,
+                             .median_gain = nan};
+  if (!is_data || !rows->terms || !rows->quantities) return rpinn_fail_memory(collection->context);
+  describe_terms(run, rows->terms, is_data);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    rows->quantities[q] =
+        (RpinnQuantityEvidence){run->problem->predicted[q].name, nan, nan, nan, nan, nan, nan};
+  return RPINN_OK;
+}
+
+/* ---- rows, and draws that are moved ---- */
+
+/* The loss of a member with offsets is about the number of rows, that of the most probable point half of it. */
+static double expected_energy(const RpinnRun *run) {
+  double M = (double)run->posteriors[0]->model.num_rows;
+  return run->method->has_offsets ? M : run->laplace.at ? 0.5 * M : (double)NAN;
+}
+
+static RpinnStatus move_draws(const Collection *collection, RpinnJudgedDraws *draws) {
+  const RpinnRun *run = collection->run;
+  const RpinnVerdictEvidence *evidence = &collection->evidence;
+  size_t count = run->outputs.num_quantities;
+  if (collection->rows->unknown || run->results.num_draws < 2 || !count) return RPINN_OK;
+  double *shifts = RPINN_ARENA_NEW(collection->arena, double, 2 * count), *widths = shifts + count;
+  if (!shifts) return rpinn_fail_memory(collection->context);
+  if (evidence->num_unconverged > RPINN_UNCONVERGED_CAUTION * evidence->num_minimised) {
+    RPINN_TRY(rpinn_run_move_draws(draws, 1, shifts, widths));
+    for (size_t q = 0; q < count; q++)
+      collection->rows->quantities[q].shift = shifts[q], collection->rows->quantities[q].width = widths[q];
+  } else if (collection->rows->energy > RPINN_PRIOR_PRESSES * evidence->energy_expected) {
+    RPINN_TRY(rpinn_run_move_draws(draws, 0.5, shifts, widths));
+    for (size_t q = 0; q < count; q++) collection->rows->quantities[q].leaning = shifts[q];
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus look_at_rows(Collection *collection) {
+  RpinnVerdictEvidence *evidence = &collection->evidence;
+  RpinnRowEvidence *rows = collection->rows;
+  RpinnJudgedDraws draws;
+  RpinnStatus status = rpinn_judged_draws_open(collection->context, collection->run, &draws);
+  if (status == RPINN_OK) status = rpinn_run_row_evidence(&draws, rows);
+  evidence->energy_expected = expected_energy(collection->run);
+  if (status == RPINN_OK) status = move_draws(collection, &draws);
+  rpinn_judged_draws_close(&draws);
+  evidence->terms = rows->terms;
+  evidence->num_terms = collection->run->posteriors[0]->model.num_terms;
+  evidence->energy = rows->energy;
+  evidence->misfit = rows->misfit;
+  evidence->misfit_of_nothing = rows->misfit_of_nothing;
+  evidence->rows_unknown = rows->unknown;
+  return status;
 }
 
 static RpinnStatus collect(Collection *collection) {
   const RpinnRun *run = collection->run;
-  RpinnVerdictEvidence *evidence = &collection->evidence;
   collection->arena = rpinn_arena_create();
   if (!collection->arena) return rpinn_fail_memory(collection->context);
   describe(collection);
+  RPINN_TRY(prepare(collection));
   if (run->method->minimises) RPINN_TRY(look_at_members(collection));
   if (run->method->has_chains) RPINN_TRY(look_at_chains(collection));
+  RPINN_TRY(look_at_rows(collection));
   RPINN_TRY(look_at_bands(collection));
-  RPINN_TRY(look_at_held_out(collection));
-  evidence->terms = run->rows.terms;
-  evidence->num_terms = run->posteriors[0]->model.num_terms;
-  evidence->energy = run->rows.energy;
-  evidence->misfit = run->rows.misfit;
-  evidence->misfit_of_nothing = run->rows.misfit_of_nothing;
-  evidence->rows_unknown = run->rows.unknown;
-  return RPINN_OK;
+  return look_at_held_out(collection);
 }
 
 RpinnStatus rpinn_run_judge(RpinnContext *context, RpinnRun *run) {
-  Collection collection = {.context = context, .run = run};
-  RPINN_TRY(rpinn_run_row_evidence(context, run, &run->rows));
+  Collection collection = {.context = context, .run = run, .rows = &run->rows};
   RpinnStatus status = collect(&collection);
   if (status == RPINN_OK) rpinn_verdict_judge(&collection.evidence, &run->verdict);
   rpinn_arena_destroy(collection.arena);
   return status;
 }
 
+/* ---- as JSON ---- */
+
 static void json_term(RpinnJson *json, const RpinnTermEvidence *term) {
   rpinn_json_open(json, term->name, '{');
   rpinn_json_boolean(json, "measured", term->is_measured);
-  rpinn_json_number(json, "rows", term->rows.num_rows);
-  rpinn_json_number(json, "loss", 0.5 * term->rows.squares);
-  rpinn_json_number(json, "loss_expected", 0.5 * term->rows.expected);
-  rpinn_json_number(json, "freedom", term->rows.freedom);
-  rpinn_json_number(json, "z_mean", term->rows.z_mean);
-  rpinn_json_number(json, "z_mean_error", term->rows.z_error);
-  rpinn_json_number(json, "z_spread", sqrt(term->rows.z_square));
-  rpinn_json_number(json, "z_freedom", term->rows.z_freedom);
-  rpinn_json_number(json, "loss_of_draws", 0.5 * term->draw_squares);
-  rpinn_json_number(json, "loss_of_draws_expected", 0.5 * term->draw_expected);
+  rpinn_json_number(json, "rows", term->num_rows);
+  rpinn_json_number(json, "loss_per_row", term->loss);
+  rpinn_json_number(json, "loss_freedom", term->loss_freedom);
+  rpinn_json_number(json, "z_mean", term->z_mean);
+  rpinn_json_number(json, "z_mean_error", term->z_error);
+  rpinn_json_number(json, "z_spread", sqrt(term->z_square));
+  rpinn_json_number(json, "z_freedom", term->z_freedom);
+  rpinn_json_close(json, '}');
+}
+
+static void json_quantity(RpinnJson *json, const RpinnQuantityEvidence *quantity) {
+  rpinn_json_open(json, quantity->name, '{');
+  rpinn_json_number(json, "std_at_points", quantity->at_points);
+  rpinn_json_number(json, "std_widest", quantity->widest);
+  rpinn_json_number(json, "spread_of_data", quantity->spread);
+  rpinn_json_number(json, "shift_of_converged", quantity->shift);
+  rpinn_json_number(json, "std_over_converged", quantity->width);
+  rpinn_json_number(json, "shift_by_wider_prior", quantity->leaning);
   rpinn_json_close(json, '}');
 }
 
@@ -309,10 +398,15 @@ void rpinn_run_evidence_json(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_open(json, "evidence", '{');
   rpinn_json_number(json, "rows", (double)model->num_rows);
   rpinn_json_number(json, "loss", run->rows.energy);
+  rpinn_json_number(json, "unconverged", run->rows.num_unconverged);
+  rpinn_json_number(json, "gain_median", run->rows.median_gain);
   rpinn_json_number(json, "misfit", run->rows.misfit);
   rpinn_json_number(json, "misfit_of_nothing", run->rows.misfit_of_nothing);
   rpinn_json_open(json, "terms", '{');
   for (size_t t = 0; t < model->num_terms; t++) json_term(json, &run->rows.terms[t]);
+  rpinn_json_close(json, '}');
+  rpinn_json_open(json, "quantities", '{');
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) json_quantity(json, &run->rows.quantities[q]);
   rpinn_json_close(json, '}');
   rpinn_json_close(json, '}');
 }

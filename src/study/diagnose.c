@@ -127,8 +127,10 @@ static RpinnStatus diagnose(RpinnContext *context, const char *const *files,
   RpinnChainFindings findings = rpinn_chain_findings(&evidence);
   *healthy = findings.healthy;
   if (options && options->json)
-    rpinn_chain_report_json(&evidence, &findings, text);
-  else if (!rpinn_chain_report_text(&evidence, &findings, options && options->all, text))
+    rpinn_chain_report_json(&evidence, &findings, NULL, text);
+  else if (rpinn_chain_report_tables(&evidence, options && options->all, text))
+    rpinn_chain_report_findings(&findings, text);
+  else
     return rpinn_fail_memory(context);
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

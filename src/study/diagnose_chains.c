@@ -1,4 +1,4 @@
-/* Chains by what diagnostics.csv and summary.json say of them. Network weights have symmetries, so that chains may agree in
+/* The tables of chains by what diagnostics.csv and summary.json say of them. Network weights have symmetries, so that chains may agree in
  * all they predict while their parameters do not mix: predictions and unknowns decide, parameters only when asked. */
 #include <math.h>
 #include <stdio.h>
@@ -139,18 +139,20 @@ static void remark_on_parameters(const ChainDiagnosis *diagnosis, RpinnText *tex
       RPINN_RHAT_LIMIT, num_unmixed, diagnosis->num_parameters, worst->name, worst->statistics.rhat);
 }
 
-RpinnStatus rpinn_judge_chains(const RpinnRunDiagnosis *diagnosis, bool *healthy, RpinnText *text) {
+RpinnStatus rpinn_judge_chains(RpinnRunDiagnosis *diagnosis, RpinnText *text) {
   ChainDiagnosis own = {.whole = diagnosis};
   RpinnChainEvidence evidence;
   RPINN_TRY(read_evidence(&own, &evidence));
+  rpinn_summary_verdict(diagnosis->run.summary, &evidence, &diagnosis->verdict);
   RpinnChainFindings findings = rpinn_chain_findings(&evidence);
-  *healthy = findings.healthy;
+  if (diagnosis->options->strict) diagnosis->has_problems = !findings.healthy;
   if (diagnosis->options->json) {
-    rpinn_chain_report_json(&evidence, &findings, text);
+    rpinn_chain_report_json(&evidence, &findings, &diagnosis->verdict, text);
     return RPINN_OK;
   }
-  if (!rpinn_chain_report_text(&evidence, &findings, diagnosis->options->all, text))
+  if (!rpinn_chain_report_tables(&evidence, diagnosis->options->all, text))
     return rpinn_fail_memory(diagnosis->context);
+  if (diagnosis->options->strict) rpinn_chain_report_findings(&findings, text);
   remark_on_parameters(&own, text);
   return RPINN_OK;
 }

@@ -1,9 +1,9 @@
-/* A finished run to a verdict, by the judge that its method names. */
+/* The verdict on a finished run, behind what the judge of its method shows. */
 #include "diagnose_run.h"
 
 #include "posterior_shape.h"
 
-static RpinnStatus (*const judges[])(const RpinnRunDiagnosis *diagnosis, bool *healthy, RpinnText *text) = {
+static RpinnStatus (*const judges[])(RpinnRunDiagnosis *diagnosis, RpinnText *text) = {
 #define RPINN_JUDGE_ROW(enumerator, name) [RPINN_JUDGEMENT_##enumerator] = rpinn_judge_##name,
     RPINN_JUDGEMENT_LIST(RPINN_JUDGE_ROW)
 #undef RPINN_JUDGE_ROW
@@ -29,7 +29,12 @@ static RpinnStatus diagnose(RpinnRunDiagnosis *diagnosis, const char *folder, bo
   if (!diagnosis->method)
     return rpinn_fail_at(context, (RpinnPlace){.file = folder},
                          "this run was made by method '%.60s', which is none of this version's", name);
-  RPINN_TRY(judges[diagnosis->method->judgement](diagnosis, healthy, text));
+  RPINN_TRY(judges[diagnosis->method->judgement](diagnosis, text));
+  *healthy = diagnosis->verdict.word != RPINN_VERDICT_BAD && !diagnosis->has_problems;
+  if (!diagnosis->options->json) {
+    rpinn_text_append(text, "\n");
+    rpinn_verdict_text(&diagnosis->verdict, text);
+  }
   if (diagnosis->options->shape) RPINN_TRY(find_shape(diagnosis, folder, text));
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

@@ -5,6 +5,7 @@
 #include "finished_run.h"
 #include "method.h"
 #include "rpinn/diagnose.h"
+#include "run_verdict.h"
 
 typedef struct RpinnRunDiagnosis {
   RpinnContext *context;
@@ -12,11 +13,13 @@ typedef struct RpinnRunDiagnosis {
   RpinnArena *arena; /* for what a judge reads */
   RpinnFinishedRun run;
   const RpinnMethod *method;
+  RpinnVerdict verdict; /* as summary.json has it */
+  bool has_problems;    /* that count beside it, because they were asked for */
 } RpinnRunDiagnosis;
 
-/* The judges that methods name, diagnose_NAME.c: a page or JSON, and whether nothing speaks against the draws. */
+/* The judges that methods name, diagnose_NAME.c: fill the verdict, and write JSON with it or a page before it. */
 #define RPINN_JUDGE_DECLARATION(enumerator, name)                                                            \
-  RpinnStatus rpinn_judge_##name(const RpinnRunDiagnosis *diagnosis, bool *healthy, RpinnText *text);
+  RpinnStatus rpinn_judge_##name(RpinnRunDiagnosis *diagnosis, RpinnText *text);
 RPINN_JUDGEMENT_LIST(RPINN_JUDGE_DECLARATION)
 #undef RPINN_JUDGE_DECLARATION
 

@@ -97,7 +97,7 @@ status=0
 wait "$process" || status=$?
 if ((status != 130)) || ! grep -q -- "--resume goes on" error; then complain "Ctrl-C: exit code $status: $(< error)"; fi
 run 0 run small.yaml --method nuts --chains 2 --samples 10000000 --time-limit 2 --out limited
-has "$out" "the time limit left"
+has "$out" "The time limit left"
 run 0 predict limited --points <(printf 'x\n0.5\n')
 has "$out" "u_mean"
 
@@ -132,15 +132,20 @@ mistake "this run has 30 particles" "${svgd[@]}" --samples 40 --out svgd-one --r
 run 0 "${svgd[@]}" --optimizer adagrad --repulsion undivided --start normal --out svgd-adagrad
 run 0 "${svgd[@]}" --samples 1 --out svgd-single
 
-# Verdicts
-run 3 diagnose one --all
+# Verdicts: small problems are cautions, unless --strict says that they count.
+run 0 diagnose one --all
 has "$out" "u[10]"
-has "$out" "problem: "
-run 3 diagnose one --json
-has "$out" '"healthy": false'
+has "$out" "verdict: fair"
+has "$out" "caution (rhat): R-hat is above 1.01 for "
+lacks "$out" "problem: "
+run 0 diagnose one --json
+has "$out" '"healthy": true, "verdict": {"word": "fair"'
+run 3 diagnose one --strict
+has "$out" "problem: R-hat is above 1.01 for "
 run 0 diagnose svgd-one
 has "$out" "there are no chains to compare"
-run 3 diagnose one --shape
+has "$out" "caution (spread): The spread of the particles is that of the moment at which they were stopped"
+run 0 diagnose one --shape
 for file in shape_plane.csv shape_points.csv shape_spectrum.csv; do
   if [[ ! -s one/$file ]]; then complain "no one/$file"; fi
 done

@@ -17,6 +17,9 @@ run() {
 has() { # TEXT WORDS
   if [[ $1 != *"$2"* ]]; then complain "no '$2' in: $1"; fi
 }
+lacks() { # TEXT WORDS
+  if [[ $1 == *"$2"* ]]; then complain "'$2' in: $1"; fi
+}
 # mistake WORDS ARGUMENTS…: exit code 2, one line, no output
 mistake() {
   local words=$1

@@ -40,7 +40,7 @@ with() {
 }
 converged='did not converge: the loss still fell. Raise --iterations, or use --optimizer lm.'
 with members 's/"converged": 90/"converged": 94/' "  note (unconverged): 1 of 95 members $converged"
-with members 's/"converged": 90/"converged": 85/' "  caution (unconverged): 10 of 95 members $converged"
+with members 's/"converged": 90/"converged": 47/' "  caution (unconverged): 48 of 95 members $converged"
 with members 's/"converged": 90/"converged": 95/' "!$converged"
 never='failed: their loss was not finite in any attempt, and they are left out.'
 with members 's/"failed": 2/"failed": 1/' "  note (failed): 1 of 96 members $never"

@@ -1,0 +1,30 @@
+/* Some draws of a run, evenly chosen, as the minimisers that they are: each with its offsets and its prior. */
+#ifndef RPINN_RUN_JUDGED_DRAWS_H
+#define RPINN_RUN_JUDGED_DRAWS_H
+
+#include "double_target.h"
+#include "run_state.h"
+
+enum { RPINN_MAX_JUDGED_DRAWS = 16 };
+
+typedef struct RpinnJudgedDraws {
+  RpinnContext *context;
+  const RpinnRun *run;
+  RpinnPosterior *posterior;
+  RpinnDoubleTarget target;
+  size_t count;
+  uint64_t seen, every;
+  uint64_t streams[RPINN_MAX_JUDGED_DRAWS]; /* of the offsets */
+  double *theta;                            /* [count][N] */
+  double *offsets;           /* [M + N] of the draw that was set up; zero for methods without */
+  double *root, *mean;       /* [N] its prior: 1/s, and where it is centred: offsets included */
+  RpinnLeastSquares squares; /* with that prior, and rows without offsets */
+} RpinnJudgedDraws;
+
+/* The draws of method laplace are one point, that of the linearisation. Close it on every path. */
+RpinnStatus rpinn_judged_draws_open(RpinnContext *context, const RpinnRun *run, RpinnJudgedDraws *draws);
+void rpinn_judged_draws_close(RpinnJudgedDraws *draws);
+/* Set up draw k, and return its theta [N]. */
+const double *rpinn_judged_draw(RpinnJudgedDraws *draws, size_t k);
+
+#endif

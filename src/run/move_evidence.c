@@ -1,0 +1,111 @@
+/* What predictions do when draws are moved: taken on by Levenberg–Marquardt, where they had not converged, or with a prior that
+ * pulls half as hard, towards the same point, where the loss says that the prior presses. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judged_draws.h"
+#include "moments.h"
+#include "run_progress.h"
+#include "run_verdict.h"
+#include "scale_trial.h"
+
+enum { MAX_MOVED = 8, ITERATIONS = 100 };
+
+typedef struct Moves {
+  RpinnJudgedDraws *draws;
+  double pull;                  /* of the prior on networks, by what it was */
+  RpinnMoments *before, *after; /* of all outputs */
+  double *theta;                /* [N] */
+  double *offsets;              /* [M + N] */
+  double *values;               /* [outputs] */
+} Moves;
+
+static bool is_stopped(void *user) {
+  const Moves *moves = user;
+  return rpinn_run_is_stopped(moves->draws->context, moves->draws->run);
+}
+
+/* theta becomes the minimiser of the draw's own energy, from the draw on. The prior row (theta - m) / s - xi becomes `pull` times
+ * itself, so that it pulls to where it did. */
+static RpinnStatus minimise(Moves *moves) {
+  RpinnJudgedDraws *draws = moves->draws;
+  const RpinnEnergyModel *model = &draws->posterior->model;
+  RpinnLeastSquares squares = draws->target.squares;
+  double energy;
+  bool converged;
+  memcpy(moves->offsets, draws->offsets, (model->num_rows + model->num_parameters) * sizeof(double));
+  for (size_t j = 0; j < model->unknown_start; j++) {
+    draws->root[j] *= moves->pull;
+    moves->offsets[model->num_rows + j] *= moves->pull;
+  }
+  squares.prior_root = draws->root;
+  return rpinn_scale_minimise(draws->context, &squares, moves->offsets, ITERATIONS, is_stopped, moves,
+                              moves->theta, &energy, &converged);
+}
+
+static RpinnStatus add_outputs(const Moves *moves, const double *theta, RpinnMoments *moments) {
+  RPINN_TRY(rpinn_draw_outputs_evaluate(&moves->draws->run->outputs, moves->draws->posterior, theta,
+                                        moves->values));
+  rpinn_moments_add(moments, moves->values);
+  return RPINN_OK;
+}
+
+static RpinnStatus move_all(Moves *moves) {
+  RpinnJudgedDraws *draws = moves->draws;
+  size_t N = draws->posterior->model.num_parameters;
+  for (size_t k = 0; k < draws->count && k < MAX_MOVED; k++) {
+    const double *theta = rpinn_judged_draw(draws, k);
+    memcpy(moves->theta, theta, N * sizeof(double));
+    RPINN_TRY(add_outputs(moves, theta, moves->before));
+    RPINN_TRY(minimise(moves));
+    if (is_stopped(moves)) return rpinn_fail_interrupted(draws->context);
+    RPINN_TRY(add_outputs(moves, moves->theta, moves->after));
+  }
+  return RPINN_OK;
+}
+
+/* Shifts are in the larger of the two spreads: the mean of some wide draws says less. Points without a spread, such as those of
+ * exact conditions, are left out. */
+static RpinnStatus compare(const Moves *moves, double *shifts, double *widths) {
+  const RpinnRun *run = moves->draws->run;
+  size_t count = run->outputs.num_values, num_points = run->outputs.num_points;
+  double *memory = malloc((4 * count + 1) * sizeof *memory);
+  if (!memory) return rpinn_fail_memory(moves->draws->context);
+  double *before = memory, *narrow = before + count, *after = narrow + count, *wide = after + count;
+  rpinn_moments_get(moves->before, before, narrow);
+  rpinn_moments_get(moves->after, after, wide);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+    double shift = 0, width = 0, compared = 0;
+    for (size_t i = q * num_points; i < (q + 1) * num_points; i++) {
+      double step = (after[i] - before[i]) / fmax(run->results.deviation[i], wide[i]),
+             ratio = narrow[i] / wide[i];
+      if (!isfinite(step)) continue;
+      shift += step * step;
+      width += ratio > 0 && isfinite(ratio) ? log(ratio) : 0;
+      compared += 1;
+    }
+    shifts[q] = sqrt(shift / compared);
+    widths[q] = exp(width / compared);
+  }
+  free(memory);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_run_move_draws(RpinnJudgedDraws *draws, double pull, double *shifts, double *widths) {
+  const RpinnEnergyModel *model = &draws->posterior->model;
+  size_t count = draws->run->outputs.num_values;
+  Moves moves = {.draws = draws,
+                 .pull = pull,
+                 .before = rpinn_moments_create(count),
+                 .after = rpinn_moments_create(count),
+                 .theta = malloc((2 * model->num_parameters + model->num_rows + count + 1) * sizeof(double))};
+  moves.offsets = moves.theta + model->num_parameters;
+  moves.values = moves.offsets + model->num_rows + model->num_parameters;
+  RpinnStatus status = moves.before && moves.after && moves.theta ? move_all(&moves) : RPINN_ERROR_MEMORY;
+  if (status == RPINN_OK) status = compare(&moves, shifts, widths);
+  rpinn_moments_destroy(moves.before);
+  rpinn_moments_destroy(moves.after);
+  free(moves.theta);
+  return status == RPINN_ERROR_MEMORY ? rpinn_fail_memory(draws->context) : status;
+}
