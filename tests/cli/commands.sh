@@ -103,7 +103,10 @@ if python3 -c pass 2> /dev/null; then
   for problem in poisson-linear poisson-nonlinear; do
     run 0 check "$problem" --json
     python3 -c 'import json, sys; page = json.load(open(sys.argv[1])); assert page["problem"] == sys.argv[2], page
-assert page["passed"] is True and (page["sigmas"]["prior"] is None or page["sigmas"]["prior"] > 0)' "$work/out" "$problem" || complain "JSON of check $problem"
+assert page["passed"] is True and page["sigmas"]["prior"] is None, page' "$work/out" "$problem" || complain "JSON of check $problem"
+    run 0 check "$problem" --preset paper --json # a scale that the data do not choose
+    python3 -c 'import json, sys; assert abs(json.load(open(sys.argv[1]))["sigmas"]["prior"] - 2.9047) < 1e-4' "$work/out" ||
+      complain "JSON of check $problem --preset paper"
   done
   run 0 check poisson-linear --prior-scale inf --json
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out" || complain "JSON with an infinite number"
