@@ -114,7 +114,7 @@ static inline void hand_check_predictions_csv(const HandRun *run) {
   const RpinnCsvTable *table = run_csv(run->bench, run->name, "predictions.csv");
   size_t count = hand_total(run);
   assert_int_equal(table->num_rows, HAND_POINTS);
-  assert_int_equal(table->num_columns, 2 + 2 * 6);
+  assert_int_equal(table->num_columns, 2 + 2 * 6 + 2); /* u is measured: two more */
   for (size_t p = 0; p < HAND_POINTS; p++) {
     const double *at = hand_predict[p];
     check_same(csv_number(table, p, "x"), at[0], 1e-15, "x");

@@ -31,6 +31,8 @@ struct RpinnLinearisation {
   double *jacobian;       /* [M][N] J in parameters, else NULL */
   double *mean;           /* [N] x in parameters, else NULL */
   double *factor;         /* L with C = L L^T [M][M], or H = L L^T [N][N], lower triangle */
+  double *unscaled;       /* C or J, then [M] y, of the target as it is; NULL until it is rescaled */
+  double *scale;          /* [M] of its rows, with unscaled; else NULL */
 };
 
 enum { ROW_BLOCK = 64 };
@@ -246,8 +248,43 @@ RpinnStatus rpinn_linearisation_create(const RpinnLeastSquares *problem, const d
 
 void rpinn_linearisation_destroy(RpinnLinearisation *linearisation) {
   if (!linearisation) return;
+  free(linearisation->unscaled);
   free(linearisation->theta);
   free(linearisation);
+}
+
+/* C or J, and y, of the target as it is, from now on. */
+static RpinnStatus keep_unscaled(RpinnLinearisation *self) {
+  size_t M = self->M, size = M * (self->in_parameters ? self->N : M);
+  self->unscaled = malloc((size + 2 * M + 1) * sizeof(double));
+  if (!self->unscaled) return RPINN_ERROR_MEMORY;
+  memcpy(self->unscaled, self->in_parameters ? self->jacobian : self->covariance, size * sizeof(double));
+  memcpy(self->unscaled + size, self->y, M * sizeof(double));
+  self->scale = self->unscaled + size + M;
+  return RPINN_OK;
+}
+
+/* C = I + F (C_0 - I) F, or J = F J_0. */
+static void scale_matrix(RpinnLinearisation *self, const double *factors) {
+  size_t M = self->M, N = self->N;
+  for (size_t i = 0; i < M && self->in_parameters; i++)
+    for (size_t j = 0; j < N; j++) self->jacobian[i * N + j] = factors[i] * self->unscaled[i * N + j];
+  for (size_t i = 0; i < M && !self->in_parameters; i++) {
+    for (size_t k = 0; k < i; k++)
+      self->covariance[i * M + k] = factors[i] * factors[k] * self->unscaled[i * M + k];
+    self->covariance[i * M + i] = 1 + factors[i] * factors[i] * (self->unscaled[i * M + i] - 1);
+  }
+}
+
+RpinnStatus rpinn_linearisation_rescale(RpinnLinearisation *self, const double *factors) {
+  size_t M = self->M;
+  if (!self->unscaled && keep_unscaled(self) != RPINN_OK) return RPINN_ERROR_MEMORY;
+  memcpy(self->scale, factors, M * sizeof *factors);
+  scale_matrix(self, factors);
+  const double *y = self->scale - M; /* before the scales */
+  for (size_t i = 0; i < M; i++) self->y[i] = factors[i] * y[i];
+  if (!all_finite(M, self->y)) return RPINN_ERROR_NUMERIC;
+  return self->in_parameters ? factorise_in_parameters(self) : factorise(self);
 }
 
 /* ---- what the rows say ---- */
@@ -412,9 +449,9 @@ RpinnStatus rpinn_linearisation_groups(const RpinnLinearisation *linearisation, 
 
 /* ---- what the parameters are ---- */
 
-/* result = m + S^1/2 (epsilon - J^T weights); epsilon NULL: zero. */
-static RpinnStatus move(RpinnLinearisation *self, const double *epsilon, const double *weights,
-                        double *result) {
+/* result = m + S^1/2 (epsilon - J^T weights); epsilon NULL: zero. weights [M] are lost. */
+static RpinnStatus move(RpinnLinearisation *self, const double *epsilon, double *weights, double *result) {
+  for (size_t i = 0; self->scale && i < self->M; i++) weights[i] *= self->scale[i];
   RpinnStatus status =
       rpinn_least_squares_transposed_times(self->problem, self->theta, weights, self->direction);
   if (status != RPINN_OK) return status;
@@ -447,7 +484,10 @@ RpinnStatus rpinn_linearisation_draw(RpinnLinearisation *linearisation, const do
   RpinnStatus status = rpinn_least_squares_jacobian_times(linearisation->problem, linearisation->theta,
                                                           linearisation->direction, weights);
   if (status != RPINN_OK) return status;
-  for (size_t i = 0; i < M; i++) weights[i] += -eta[i] - linearisation->y[i];
+  for (size_t i = 0; i < M; i++) {
+    if (linearisation->scale) weights[i] *= linearisation->scale[i];
+    weights[i] += -eta[i] - linearisation->y[i];
+  }
   rpinn_dense_solve_factored(M, linearisation->factor, weights);
   return move(linearisation, epsilon, weights, draw);
 }

@@ -29,6 +29,10 @@ RpinnStatus rpinn_linearisation_create(const RpinnLeastSquares *problem, const d
 /* Bytes that one takes, at most, on the way. */
 double rpinn_linearisation_bytes(double num_rows, double num_parameters);
 void rpinn_linearisation_destroy(RpinnLinearisation *linearisation);
+/* The same linearisation with row i of the target times factors[i] from now on [M], such as for another noise: in place of
+ * earlier factors, so that the same ones give the same bits. Costs M^3, no products with the target, and M^2 numbers once. Fails
+ * as rpinn_linearisation_create does. */
+RpinnStatus rpinn_linearisation_rescale(RpinnLinearisation *linearisation, const double *factors);
 
 /* Of the whitened rows. */
 double rpinn_linearisation_log_evidence(const RpinnLinearisation *linearisation);

@@ -333,10 +333,11 @@ static RpinnStatus make_values(Builder *builder, size_t index) {
   RPINN_TRY(rpinn_row_noise_evaluate(builder->context, builder->data->arena, builder->problem, term, data));
   RPINN_TRY(term->source == RPINN_DATA_TRUTH ? take_from_truth(builder, index)
                                              : take_from_expression(builder, index));
-  if (data->missing || !term->perturb || (!term->has_noise && !data->noise)) return RPINN_OK;
+  double noise = term->unknown_noise.present ? term->unknown_noise.truth : term->has_noise ? term->noise : 0;
+  if (data->missing || !term->perturb || (!(noise > 0) && !data->noise)) return RPINN_OK;
   RpinnStream stream = rpinn_stream(builder->noise_seed, RPINN_PURPOSE_NOISE, 0, (uint32_t)index);
   for (size_t p = 0; p < data->points.count; p++)
-    data->values[p] += (data->noise ? data->noise[p] : term->noise) * rpinn_stream_normal(&stream);
+    data->values[p] += (data->noise ? data->noise[p] : noise) * rpinn_stream_normal(&stream);
   return RPINN_OK;
 }
 

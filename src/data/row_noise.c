@@ -39,7 +39,8 @@ RpinnStatus rpinn_row_noise_read(RpinnContext *context, RpinnArena *arena, const
   int found = rpinn_csv_column(table, "noise");
   size_t number = (size_t)found, count = data->points.count;
   if (found < 0 || (column->may_be_empty && all_empty(column, number, count))) return RPINN_OK;
-  if ((term->has_noise || term->row_noise.text) && !column->replaces)
+  bool is_said = term->has_noise || term->row_noise.text;
+  if (term->unknown_noise.present || (is_said && !column->replaces))
     return rpinn_fail_at(
         context, rpinn_csv_name_place(table, number),
         "a column 'noise' for term '%s', whose noise is in the problem file too; expected it "

@@ -71,6 +71,28 @@ static void text_row_noise(const RpinnTermData *data, RpinnText *text) {
   rpinn_text_append(text, "  by row, %.4g to %.4g", low, high);
 }
 
+/* Noise that a run learns: where it starts, and what is thought of it before. */
+static void text_unknown_noise(const RpinnPosterior *posterior, RpinnText *text) {
+  for (size_t k = 0; k < posterior->num_noises; k++) {
+    const RpinnNoiseLevel *noise = &posterior->noises[k];
+    rpinn_text_append(text, "  %-18s start %.4g, spread of the data %.4g, prior of log s: %.4g +- %.4g\n",
+                      noise->name, noise->start, noise->spread, noise->prior_mean, noise->prior_std);
+  }
+}
+
+static void json_unknown_noise(const RpinnPosterior *posterior, size_t t, RpinnJson *json) {
+  for (size_t k = 0; k < posterior->num_noises; k++) {
+    const RpinnNoiseLevel *noise = &posterior->noises[k];
+    if (posterior->fitted[noise->term] != t) continue;
+    rpinn_json_open(json, "unknown_noise", '{');
+    rpinn_json_number(json, "start", noise->start);
+    rpinn_json_number(json, "spread", noise->spread);
+    rpinn_json_number(json, "prior_mean", noise->prior_mean);
+    rpinn_json_number(json, "prior_std", noise->prior_std);
+    rpinn_json_close(json, '}');
+  }
+}
+
 static void json_row_noise(const RpinnTermData *data, RpinnJson *json) {
   double low, high;
   if (!data->noise || !data->points.count) return;
@@ -92,6 +114,7 @@ static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
     append_cell(text, posterior->data->terms[t].typical_noise);
     append_cell(text, posterior->sigmas.terms[t]);
     text_row_noise(&posterior->data->terms[t], text);
+    if (term->unknown_noise.present) rpinn_text_append(text, "  noise unknown, s is its start");
     if (term->source == RPINN_DATA_GAUSSIAN)
       rpinn_text_append(text, "  gaussian prior, %zu rows", posterior->data->terms[t].num_rows);
     rpinn_text_append(text, "%s\n", term->is_test ? "  held out" : "");
@@ -107,6 +130,7 @@ static void text_sigmas(const RpinnCheck *check, RpinnText *text) {
   }
   append_cell(text, posterior->sigmas.prior);
   rpinn_text_append(text, "%s\n", isinf(posterior->sigmas.prior) ? "  no prior" : "");
+  text_unknown_noise(posterior, text);
 }
 
 static void text_terms(const RpinnCheck *check, RpinnText *text) {
@@ -213,6 +237,7 @@ static void json_terms(const RpinnCheck *check, RpinnJson *json) {
     rpinn_json_number(json, "weight", posterior->sigmas.weights[t]);
     rpinn_json_number(json, "noise", posterior->data->terms[t].typical_noise);
     json_row_noise(&posterior->data->terms[t], json);
+    json_unknown_noise(posterior, t, json);
     rpinn_json_number(json, "sigma", posterior->sigmas.terms[t]);
     rpinn_json_text(json, "role",
                     term->source == RPINN_DATA_GAUSSIAN ? "prior"

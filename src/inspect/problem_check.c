@@ -528,8 +528,8 @@ static RpinnStatus collect_warnings(RpinnContext *context, RpinnCheck *check) {
     }
     const RpinnTerm *term = &problem->terms[t];
     const RpinnTermData *data = &posterior->data->terms[t];
-    if (term->source == RPINN_DATA_TRUTH && isnan(data->typical_noise) && !data->from_file &&
-        !data->missing) {
+    if (term->source == RPINN_DATA_TRUTH && isnan(data->typical_noise) && !term->unknown_noise.present &&
+        !data->from_file && !data->missing) {
       snprintf(text, sizeof text,
                "term '%s' takes the truth as it is: it states no noise, so that none is added", term->name);
       RPINN_TRY(warn(context, check, text));

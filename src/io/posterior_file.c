@@ -47,6 +47,7 @@ typedef struct DrawSet {
   size_t num_draws, num_added;
   DrawVariable *fields;   /* [num_fields] */
   DrawVariable *unknowns; /* [num_unknowns] */
+  DrawVariable *noises;   /* [num_noises] */
   DrawVariable member;
   DrawVariable *statistics; /* [num_statistics] */
 } DrawSet;
@@ -60,7 +61,7 @@ struct RpinnPosteriorFile {
   const char *method;
   size_t num_chains, num_draws, num_kept, num_statistics, keep_every;
   DrawSet draws, warmup;
-  DrawVariable *unconstrained;  /* [num_unknowns] where they have a transform */
+  DrawVariable *unconstrained;  /* [num_unknowns + num_noises] where they have a transform */
   DrawVariable *log_likelihood; /* [model.num_terms] */
   DrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
   /* Where predictions lie: their dimensions, slowest first, and the place of each point there. */
@@ -278,7 +279,8 @@ static RpinnStatus define_posterior(RpinnContext *context, RpinnPosteriorFile *f
   RPINN_TRY(define_draw_group(context, file, name, set->num_draws, 1, &group));
   set->fields = new_variables(file, problem->num_fields);
   set->unknowns = new_variables(file, problem->num_unknowns);
-  if (!set->fields || !set->unknowns) return rpinn_fail_memory(context);
+  set->noises = new_variables(file, posterior->num_noises);
+  if (!set->fields || !set->unknowns || !set->noises) return rpinn_fail_memory(context);
   for (size_t f = 0; f < problem->num_fields; f++)
     RPINN_TRY(define_dimension(context, file, group.id, problem->fields[f].name, "_parameter",
                                posterior->networks[f].num_trainable, NULL, 1, &dimensions[f]));
@@ -288,6 +290,9 @@ static RpinnStatus define_posterior(RpinnContext *context, RpinnPosteriorFile *f
   for (size_t k = 0; k < problem->num_unknowns; k++)
     RPINN_TRY(define_variable(context, file, &group, problem->unknowns[k].name, "", NC_DOUBLE, 0, NULL,
                               &set->unknowns[k]));
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    RPINN_TRY(define_variable(context, file, &group, posterior->noises[k].name, "", NC_DOUBLE, 0, NULL,
+                              &set->noises[k]));
   return RPINN_OK;
 }
 
@@ -295,15 +300,17 @@ static RpinnStatus define_unconstrained(RpinnContext *context, RpinnPosteriorFil
   const RpinnProblem *problem = file->posterior->problem;
   bool any = false;
   Group group;
-  file->unconstrained = new_variables(file, problem->num_unknowns);
+  size_t num_unknowns = problem->num_unknowns, num_noises = file->posterior->num_noises;
+  file->unconstrained = new_variables(file, num_unknowns + num_noises);
   if (!file->unconstrained) return rpinn_fail_memory(context);
-  for (size_t k = 0; k < problem->num_unknowns; k++) {
-    if (problem->unknowns[k].transform == RPINN_TRANSFORM_NONE) continue;
+  for (size_t k = 0; k < num_unknowns + num_noises; k++) {
+    bool is_noise = k >= num_unknowns;
+    if (!is_noise && problem->unknowns[k].transform == RPINN_TRANSFORM_NONE) continue;
     if (!any)
       RPINN_TRY(define_draw_group(context, file, "unconstrained_posterior", file->num_draws, 1, &group));
     any = true;
-    RPINN_TRY(define_variable(context, file, &group, problem->unknowns[k].name, "", NC_DOUBLE, 0, NULL,
-                              &file->unconstrained[k]));
+    const char *name = is_noise ? file->posterior->noises[k - num_unknowns].name : problem->unknowns[k].name;
+    RPINN_TRY(define_variable(context, file, &group, name, "", NC_DOUBLE, 0, NULL, &file->unconstrained[k]));
   }
   return RPINN_OK;
 }
@@ -504,7 +511,7 @@ static size_t largest_size(const RpinnPosteriorFile *file) {
       NUM_DRAW_GROUPS * (file->num_draws + file->warmup.num_draws + file->num_chains);
   size_t size = BASE + numbers * sizeof(double), real_size = type_size(real_type(posterior));
   const DrawSet *sets[] = {&file->draws, &file->warmup};
-  size_t num_scalars = 2 * problem->num_unknowns + 1 + file->num_statistics;
+  size_t num_scalars = 2 * (problem->num_unknowns + posterior->num_noises) + 1 + file->num_statistics;
   for (size_t k = 0; k < 2 && sets[k]->num_draws; k++) {
     for (size_t f = 0; f < problem->num_fields; f++)
       size += variable_bytes(file, sets[k]->num_draws, posterior->networks[f].num_trainable * real_size);
@@ -596,6 +603,19 @@ static RpinnStatus add_unknowns(RpinnContext *context, RpinnPosteriorFile *file,
   return RPINN_OK;
 }
 
+static RpinnStatus add_noises(RpinnContext *context, RpinnPosteriorFile *file, DrawSet *set, size_t chain,
+                              size_t draw, const double *parameters) {
+  const RpinnPosterior *posterior = file->posterior;
+  DrawVariable *logarithms = file->unconstrained + posterior->problem->num_unknowns;
+  for (size_t k = 0; k < posterior->num_noises; k++) {
+    double eta = parameters[posterior->model.num_parameters + k], sigma = exp(eta);
+    if (set == &file->draws)
+      RPINN_TRY(add_row(context, file, &logarithms[k], chain, draw, set->num_draws, &eta));
+    RPINN_TRY(add_row(context, file, &set->noises[k], chain, draw, set->num_draws, &sigma));
+  }
+  return RPINN_OK;
+}
+
 /* Parameters and statistics of the next draw of the set. */
 static RpinnStatus add_draw(RpinnContext *context, RpinnPosteriorFile *file, DrawSet *set,
                             const RpinnPosteriorDraw *added) {
@@ -611,6 +631,7 @@ static RpinnStatus add_draw(RpinnContext *context, RpinnPosteriorFile *file, Dra
     RPINN_TRY(add_row(context, file, &set->fields[f], chain, draw, set->num_draws,
                       added->parameters + posterior->networks[f].parameter_start));
   RPINN_TRY(add_unknowns(context, file, set, chain, draw, added->parameters));
+  RPINN_TRY(add_noises(context, file, set, chain, draw, added->parameters));
   RPINN_TRY(add_row(context, file, &set->member, chain, draw, set->num_draws, &member));
   for (size_t s = 0; s < file->num_statistics; s++)
     RPINN_TRY(
@@ -695,6 +716,9 @@ RpinnStatus rpinn_posterior_file_add_convergence(RpinnContext *context, RpinnPos
   for (size_t k = 0; k < problem->num_unknowns; k++)
     RPINN_TRY(write_measures(context, file, group, problem->unknowns[k].name, 0, NULL, false, 1,
                              parameters + posterior->model.unknown_start + k));
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    RPINN_TRY(write_measures(context, file, group, posterior->noises[k].name, 0, NULL, false, 1,
+                             parameters + posterior->model.num_parameters + k));
   if (!problem->has_predict) return RPINN_OK;
   RPINN_TRY(define_axes(context, file, group, axes));
   for (size_t q = 0; q < problem->num_predicted; q++)

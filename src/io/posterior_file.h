@@ -1,7 +1,8 @@
 /* posterior.nc: the draws and all that belongs to them as one NetCDF-4 file, in the groups of ArviZ.
  *
  *   posterior                  <field>_parameters (chain, draw, <field>_parameter); each unknown (chain, draw)
- *   unconstrained_posterior    unknowns with a transform, before it
+ *                              noise_<term> (chain, draw) where it is not known
+ *   unconstrained_posterior    unknowns with a transform, before it; log noise
  *   sample_stats               member, and the statistics of the method (chain, draw)
  *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
  *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
@@ -39,7 +40,7 @@ typedef struct RpinnPosteriorFileOptions {
 typedef struct RpinnPosteriorDraw {
   uint64_t chain, draw;
   uint64_t member;
-  const double *parameters; /* [N] */
+  const double *parameters; /* [N], then [K] logarithms of noise that is not known */
   const double *statistics; /* [num_statistics] */
   const double
       *log_likelihood;       /* [M] log p of each datum, term by term; rows of gaussian terms are skipped */
@@ -58,7 +59,7 @@ RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *
 /* The next draw of the warmup, in the same order; log likelihood and predictions are not looked at. */
 RpinnStatus rpinn_posterior_file_add_warmup(RpinnContext *context, RpinnPosteriorFile *file,
                                             const RpinnPosteriorDraw *draw);
-/* How far the chains have converged: parameters [N], predictions [num_predicted][num_points]. */
+/* How far the chains have converged: parameters [N + K], predictions [num_predicted][num_points]. */
 RpinnStatus rpinn_posterior_file_add_convergence(RpinnContext *context, RpinnPosteriorFile *file,
                                                  const RpinnConvergence *parameters,
                                                  const RpinnConvergence *predictions);

@@ -8,6 +8,7 @@
 
 #include "output_map.h"
 #include "scale_curve.h"
+#include "unknown_noise.h"
 
 /* ---- building ---- */
 
@@ -229,7 +230,8 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
                       settings->values[RPINN_SETTING_PRECISION].text);
   posterior->plans =
       RPINN_ARENA_NEW(posterior->arena, RpinnPlannedEvaluation, 1 + posterior->problem->num_terms);
-  if (!posterior->plans) return rpinn_fail_memory(context);
+  posterior->part_energies = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_terms + 1);
+  if (!posterior->plans || !posterior->part_energies) return rpinn_fail_memory(context);
   return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
 }
 
@@ -248,6 +250,7 @@ static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool 
   model->networks = posterior->networks;
   model->num_unknowns = problem->num_unknowns;
   model->num_parameters = model->unknown_start + problem->num_unknowns;
+  RPINN_TRY(rpinn_unknown_noise_list(context, posterior));
   RPINN_TRY(make_terms(context, posterior, programs));
   RPINN_TRY(make_prior(context, posterior));
   return make_backend(context, posterior);
@@ -289,6 +292,7 @@ RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *p
   own->backend = NULL;
   own->plans = NULL;
   RpinnStatus status = own->sigmas.integrates ? own_prior(context, own) : RPINN_OK;
+  if (status == RPINN_OK) status = rpinn_unknown_noise_separate(context, own);
   if (status == RPINN_OK) status = make_backend(context, own);
   if (status != RPINN_OK) {
     rpinn_posterior_destroy(own);

@@ -8,7 +8,19 @@
 #include "rpinn/posterior.h"
 #include "sigmas.h"
 
-/* All but arena, backend and plans is read while threads work, and shared by those that rpinn_posterior_share has made. */
+/* The noise of a fitted term that the data are to tell, see unknown_noise.h. */
+typedef struct RpinnNoiseLevel {
+  const char *name; /* noise_<term> */
+  size_t term;      /* among the fitted ones */
+  size_t num_rows;
+  double spread; /* of the values, or their size where they are alike */
+  double start;
+  double prior_mean, prior_std; /* of its logarithm */
+  double truth;                 /* NaN where it is not known */
+} RpinnNoiseLevel;
+
+/* All but arena, backend, plans and the noise that it is at is read while threads work, and shared by those that
+ * rpinn_posterior_share has made. */
 struct RpinnPosterior {
   RpinnArena *arena;
   bool is_shared;        /* problem, data and what the rest points to belong to another posterior */
@@ -22,6 +34,10 @@ struct RpinnPosterior {
   const RpinnResidualProgram *const *programs; /* [problem->num_terms] of all terms, held-out ones too */
   const RpinnResidualProgram **predictions;    /* [problem->num_predicted] */
   double *prior_root;                          /* [model.num_parameters] the model's */
+  size_t num_noises;                           /* K */
+  RpinnNoiseLevel *noises;                     /* [num_noises] in the order of the terms */
+  double *eta;                                 /* [num_noises] that it is at */
+  double *part_energies;                       /* [model.num_terms + 1] room of one energy */
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;

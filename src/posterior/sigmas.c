@@ -11,6 +11,13 @@ static RpinnStatus refuse_rows(RpinnContext *context, const RpinnTerm *term, con
                        term->name, likelihood);
 }
 
+static RpinnStatus refuse_unknown(RpinnContext *context, const RpinnTerm *term, const char *likelihood) {
+  return rpinn_fail_at(context, term->noise_place,
+                       "the noise of term '%s' is unknown, which likelihood %s has no place for; expected "
+                       "likelihood: noise, or a number as noise:",
+                       term->name, likelihood);
+}
+
 static RpinnStatus find_weight(RpinnContext *context, const RpinnTerm *term, bool needed, double *weight) {
   if (term->has_weight)
     *weight = term->weight;
@@ -45,8 +52,8 @@ static RpinnStatus reference_noise(RpinnContext *context, const RpinnProblem *pr
 
 static RpinnStatus term_noise(RpinnContext *context, const RpinnTerm *term, const RpinnTermData *data,
                               double *sigma) {
-  *sigma = data->typical_noise;
-  if (data->noise) return RPINN_OK;
+  *sigma = term->unknown_noise.present ? 1 : data->typical_noise; /* its start is known with the data */
+  if (data->noise || term->unknown_noise.present) return RPINN_OK;
   if (!term->has_noise || !(term->noise > 0))
     return rpinn_fail_at(
         context, term->noise_place,
@@ -182,6 +189,8 @@ RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const
     sigmas->rows[t] = data->terms[t].noise;
     if (sigmas->rows[t] && !problem->terms[t].is_test && likelihood != RPINN_LIKELIHOOD_NOISE)
       return refuse_rows(context, &problem->terms[t], name);
+    if (problem->terms[t].unknown_noise.present && likelihood != RPINN_LIKELIHOOD_NOISE)
+      return refuse_unknown(context, &problem->terms[t], name);
     bool needed = likelihood == RPINN_LIKELIHOOD_PAPER && !problem->terms[t].is_test &&
                   problem->terms[t].source != RPINN_DATA_GAUSSIAN;
     RPINN_TRY(find_weight(context, &problem->terms[t], needed, &sigmas->weights[t]));

@@ -18,8 +18,22 @@ RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *poste
     outputs->num_values += posterior->data->terms[t].points.count;
   }
   outputs->unknown_start = outputs->num_values;
-  outputs->num_values += problem->num_unknowns;
+  outputs->num_scalars = problem->num_unknowns + posterior->num_noises;
+  outputs->num_values += outputs->num_scalars;
   return RPINN_OK;
+}
+
+const char *rpinn_draw_outputs_scalar(const RpinnPosterior *posterior, size_t scalar) {
+  const RpinnProblem *problem = posterior->problem;
+  return scalar < problem->num_unknowns ? problem->unknowns[scalar].name
+                                        : posterior->noises[scalar - problem->num_unknowns].name;
+}
+
+bool rpinn_draw_outputs_scalar_truth(const RpinnPosterior *posterior, size_t scalar, double *value) {
+  size_t num_unknowns = posterior->problem->num_unknowns;
+  if (scalar < num_unknowns) return rpinn_truth_of_unknown(&posterior->data->truth, scalar, value);
+  *value = posterior->noises[scalar - num_unknowns].truth;
+  return !isnan(*value);
 }
 
 void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior,
@@ -29,6 +43,9 @@ void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPos
     bool is_log = posterior->problem->unknowns[k].transform == RPINN_TRANSFORM_LOG;
     values[outputs->unknown_start + k] = is_log ? exp(value) : value;
   }
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    values[outputs->unknown_start + posterior->problem->num_unknowns + k] =
+        exp(theta[posterior->model.num_parameters + k]);
 }
 
 RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,

@@ -1,6 +1,6 @@
 /* All that a draw says about the world, as one vector:
  *
- *   [ quantities of `predict:` at its points | held-out terms at their points | unknowns, constrained ] */
+ *   [ quantities of `predict:` at its points | held-out terms at their points | unknowns, constrained | noise that is not known ] */
 #ifndef RPINN_PREDICT_DRAW_OUTPUTS_H
 #define RPINN_PREDICT_DRAW_OUTPUTS_H
 
@@ -14,6 +14,7 @@ typedef struct RpinnDrawOutputs {
   size_t *test_terms;  /* [num_tests] which terms of the problem are held out */
   size_t *test_starts; /* [num_tests] where their values begin */
   size_t unknown_start;
+  size_t num_scalars; /* unknowns, then noises, from there on */
 } RpinnDrawOutputs;
 
 /* Lives in the posterior's arena. */
@@ -22,7 +23,11 @@ RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *poste
 /* values [num_values] of the draw theta, by the posterior that they were planned for or by one that shares it. */
 RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
                                         const double *theta, double *values);
-/* The unknowns among the same values, however the others are made. */
+/* The name of a scalar: that of the unknown, or noise_<term>. */
+const char *rpinn_draw_outputs_scalar(const RpinnPosterior *posterior, size_t scalar);
+/* Its truth, where that is a number. */
+bool rpinn_draw_outputs_scalar_truth(const RpinnPosterior *posterior, size_t scalar, double *value);
+/* theta [N], then the noise [K] that it was drawn with. The unknowns and noises among the same values, however the others are made. */
 void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior,
                                  const double *theta, double *values);
 

@@ -131,6 +131,15 @@ typedef struct RpinnGaussianSpec {
   RpinnPlace given_place;
 } RpinnGaussianSpec;
 
+/* Noise that the data are to tell: eta = log s has a normal prior. */
+typedef struct RpinnUnknownNoise {
+  bool present, has_prior;
+  double start;                 /* 0: from the spread of the data */
+  double truth;                 /* of data that are made; 0: none */
+  double prior_mean, prior_std; /* of eta, with has_prior */
+  RpinnPlace place;
+} RpinnUnknownNoise;
+
 typedef struct RpinnTerm {
   const char *name;
   RpinnPlace place;
@@ -141,6 +150,7 @@ typedef struct RpinnTerm {
   bool has_noise, has_weight; /* has_noise: a number for all rows */
   double noise, weight;
   RpinnNamedExpression row_noise; /* of coordinates, where it differs by row; else its text is NULL */
+  RpinnUnknownNoise unknown_noise;
   RpinnPlace noise_place, weight_place;
   bool perturb; /* noise is added to the data that are made; default: to those of the truth */
   bool is_test;

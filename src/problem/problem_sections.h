@@ -41,9 +41,11 @@ RpinnStatus rpinn_section_law(RpinnReader *reader, const RpinnYaml *node, const 
 RpinnStatus rpinn_section_gaussian(RpinnReader *reader, const RpinnYaml *node, const char *owner,
                                    RpinnTerm *term);
 
-/* problem_noise.c: the noise of a term, which is called `owner`. */
+/* problem_noise.c: the noise of a term, which is called `owner`; and, when the rest of it is read, whether it can be
+ * unknown. */
 RpinnStatus rpinn_section_noise(RpinnReader *reader, const RpinnYaml *node, const char *owner,
                                 RpinnTerm *term);
+RpinnStatus rpinn_section_check_unknown_noise(RpinnReader *reader, const char *owner, const RpinnTerm *term);
 
 /* problem_terms.c */
 RpinnStatus rpinn_section_truth(RpinnReader *reader, const RpinnYaml *node);

@@ -162,7 +162,7 @@ static RpinnStatus read_perturb(RpinnReader *reader, const RpinnYaml *node, cons
                          "perturb: true for %s, whose data come from a file; expected it with data that are "
                          "made: measured ones are used as they are",
                          owner);
-  if (!(term->noise > 0) && !term->row_noise.text)
+  if (!(term->noise > 0) && !term->row_noise.text && !term->unknown_noise.present)
     return rpinn_fail_at(reader->context, node->place,
                          "perturb: true for %s, which has no noise above 0; expected noise: beside it",
                          owner);
@@ -217,7 +217,8 @@ static RpinnStatus read_compared(RpinnReader *reader, const RpinnYaml *node, con
     term->is_test = position == 1;
   }
   RPINN_TRY(read_term_weights(reader, node, owner, term));
-  return read_perturb(reader, rpinn_yaml_get(node, "perturb"), owner, term);
+  RPINN_TRY(read_perturb(reader, rpinn_yaml_get(node, "perturb"), owner, term));
+  return rpinn_section_check_unknown_noise(reader, owner, term);
 }
 
 static RpinnStatus read_term(RpinnReader *reader, const RpinnYaml *node, RpinnTerm *term) {

@@ -306,6 +306,26 @@ static void write_gaussian_term(const RpinnProblem *problem, const RpinnTerm *te
   rpinn_text_append(out, "}}\n");
 }
 
+static void write_unknown_noise(const RpinnUnknownNoise *unknown, RpinnText *out) {
+  rpinn_text_append(out, ", noise: {unknown: true");
+  if (unknown->start > 0) {
+    rpinn_text_append(out, ", start: ");
+    write_number(out, unknown->start);
+  }
+  if (unknown->truth > 0) {
+    rpinn_text_append(out, ", truth: ");
+    write_number(out, unknown->truth);
+  }
+  if (unknown->has_prior) {
+    rpinn_text_append(out, ", prior: {mean: ");
+    write_number(out, unknown->prior_mean);
+    rpinn_text_append(out, ", std: ");
+    write_number(out, unknown->prior_std);
+    rpinn_text_append(out, "}");
+  }
+  rpinn_text_append(out, "}");
+}
+
 static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const RpinnProblemFiles *files,
                        RpinnText *out) {
   bool points_in_file =
@@ -324,6 +344,7 @@ static void write_term(const RpinnProblem *problem, const RpinnTerm *term, const
     write_number(out, term->noise);
   }
   if (term->row_noise.text) write_pair(out, "noise", term->row_noise.text);
+  if (term->unknown_noise.present) write_unknown_noise(&term->unknown_noise, out);
   if (term->has_weight) {
     rpinn_text_append(out, ", weight: ");
     write_number(out, term->weight);

@@ -17,7 +17,7 @@ enum {
 static const RpinnStroke mean_stroke = {RPINN_INK_BLUE, 2, 1, NULL};
 static const RpinnStroke truth_stroke = {RPINN_INK_BLACK, 1.6, 1, "6 4"};
 static const RpinnStroke member_stroke = {RPINN_INK_GREY, 0.7, 0.35, NULL};
-static const double band_opacity = 0.22;
+static const double band_opacity = 0.22, predictive_opacity = 0.08;
 
 /* ---- the data of a quantity ---- */
 
@@ -85,6 +85,15 @@ static double bar_of(const RpinnDataSet *data, size_t term, size_t point) {
   return isfinite(noise) ? noise : 0;
 }
 
+/* Only where it has a band at every point; after the other band, which uses the same room. */
+static bool has_predictive(const RpinnRun *run, size_t quantity) {
+  if (!run->results.predictive_low) return false;
+  const double *low = run->results.predictive_low + quantity * run->outputs.num_points;
+  for (size_t p = 0; p < run->outputs.num_points; p++)
+    if (!isfinite(low[p])) return false;
+  return run->outputs.num_points > 0;
+}
+
 void rpinn_curves_include(const RpinnRun *run, const RpinnCurves *curves, size_t quantity, RpinnAxis *y) {
   const RpinnDataSet *data = run->posteriors[0]->data;
   size_t first = quantity * run->outputs.num_points;
@@ -92,6 +101,10 @@ void rpinn_curves_include(const RpinnRun *run, const RpinnCurves *curves, size_t
   const double *sources[] = {run->results.mean + first, run->results.low + first, run->results.high + first};
   for (int k = 0; k < 3; k++) rpinn_axis_include(y, curves->num_points, pick(curves, 0, sources[k]));
   if (truth) rpinn_axis_include(y, curves->num_points, pick(curves, 0, truth));
+  if (has_predictive(run, quantity)) {
+    rpinn_axis_include(y, curves->num_points, pick(curves, 0, run->results.predictive_low + first));
+    rpinn_axis_include(y, curves->num_points, pick(curves, 0, run->results.predictive_high + first));
+  }
   for (size_t t = 0; t < run->problem->num_terms; t++) {
     if (!rpinn_is_data_of(run, t, quantity)) continue;
     for (size_t i = 0; i < data->terms[t].points.count; i++) {
@@ -130,6 +143,15 @@ static void draw_data(const RpinnRun *run, size_t quantity, const RpinnPlot *plo
   }
 }
 
+static void draw_predictive(const RpinnRun *run, const RpinnCurves *curves, size_t quantity,
+                            const RpinnPlot *plot) {
+  size_t first = quantity * run->outputs.num_points;
+  if (!has_predictive(run, quantity)) return;
+  const double *low = pick(curves, 0, run->results.predictive_low + first);
+  const double *high = pick(curves, 1, run->results.predictive_high + first);
+  rpinn_plot_band(plot, curves->num_points, curves->x, low, high, mean_stroke.colour, predictive_opacity);
+}
+
 void rpinn_curves_draw(const RpinnRun *run, const RpinnCurves *curves, size_t quantity, bool with_members,
                        const RpinnPlot *plot) {
   const double *truth = run->posteriors[0]->data->predicted_truth[quantity];
@@ -139,6 +161,7 @@ void rpinn_curves_draw(const RpinnRun *run, const RpinnCurves *curves, size_t qu
     const double *high = pick(curves, 1, run->results.high + first);
     if (rpinn_report_has_intervals(run))
       rpinn_plot_band(plot, count, curves->x, low, high, mean_stroke.colour, band_opacity);
+    draw_predictive(run, curves, quantity, plot);
     if (with_members) draw_members(run, curves, quantity, plot);
   }
   draw_data(run, quantity, plot);
@@ -156,6 +179,8 @@ void rpinn_curves_keys(const RpinnRun *run, size_t quantity, bool with_members, 
     shown.opacity = 0.8;
     snprintf(label, sizeof label, "95 %% of the %ss", run->method->legend);
     if (rpinn_report_has_intervals(run)) rpinn_plot_key_band(plot, mean_stroke.colour, band_opacity, label);
+    if (has_predictive(run, quantity))
+      rpinn_plot_key_band(plot, mean_stroke.colour, predictive_opacity, "95 % of measurements");
     snprintf(label, sizeof label, "some %ss", run->method->legend);
     if (with_members) rpinn_plot_key_line(plot, shown, label);
   }

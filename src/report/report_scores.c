@@ -64,14 +64,10 @@ void rpinn_report_scores(const RpinnReport *report) {
   rpinn_text_append(page, "</section>\n");
 }
 
-/* The truth of an unknown where it is a number, else NaN. */
-static double true_unknown(const RpinnRun *run, size_t k) {
-  const RpinnUnknown *unknown = &run->problem->unknowns[k];
-  RpinnExpression result;
-  if (!rpinn_truth_find(&run->posteriors[0]->data->truth, unknown->name, unknown->expression, &result))
-    return (double)NAN;
-  const RpinnNode *node = &run->problem->pool->nodes[result];
-  return node->operation == RPINN_OPERATION_NUMBER ? node->number : (double)NAN;
+/* NaN where it is not known as a number. */
+static double true_scalar(const RpinnRun *run, size_t k) {
+  double value;
+  return rpinn_draw_outputs_scalar_truth(run->posteriors[0], k, &value) ? value : (double)NAN;
 }
 
 void rpinn_report_unknowns(const RpinnReport *report) {
@@ -80,19 +76,20 @@ void rpinn_report_unknowns(const RpinnReport *report) {
   static const char *const columns[] = {"", "mean", "std", "2.5&#8201;%", "median", "97.5&#8201;%", "truth"};
   const RpinnRunResults *results = &run->results;
   bool has_spread = results->num_draws > 1;
-  if (!run->problem->num_unknowns) return;
+  if (!run->outputs.num_scalars) return;
   rpinn_text_append(page, "<section>\n<h2>Unknowns</h2>\n");
   rpinn_table_open(page, 7, columns);
-  for (size_t k = 0; k < run->problem->num_unknowns; k++) {
+  for (size_t k = 0; k < run->outputs.num_scalars; k++) {
     size_t at = run->outputs.unknown_start + k;
     char label[RPINN_LABEL_SIZE];
-    rpinn_table_open_row(page, rpinn_problem_label(run->problem, run->problem->unknowns[k].name, label));
+    rpinn_table_open_row(
+        page, rpinn_problem_label(run->problem, rpinn_draw_outputs_scalar(run->posteriors[0], k), label));
     rpinn_table_number(page, results->mean[at], 5);
     rpinn_table_number(page, results->deviation[at], 3);
     rpinn_table_number(page, has_spread ? results->low[at] : (double)NAN, 5);
     rpinn_table_number(page, results->median[at], 5);
     rpinn_table_number(page, has_spread ? results->high[at] : (double)NAN, 5);
-    rpinn_table_number(page, true_unknown(run, k), 5);
+    rpinn_table_number(page, true_scalar(run, k), 5);
     rpinn_text_append(page, "</tr>\n");
   }
   rpinn_table_close(page);

@@ -6,6 +6,7 @@
 
 #include "run_progress.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 enum { BLOCK_BYTES = 128 << 20, MAX_TRACE = 500 };
 
@@ -154,7 +155,7 @@ static RpinnStatus make_traces(RpinnContext *context, RpinnRun *run, RpinnDrawSp
 RpinnStatus rpinn_run_diagnose_chains(RpinnContext *context, RpinnRun *run, RpinnDrawSpool *spool,
                                       const double *energies) {
   RpinnChainResults *chains = &run->results.chains;
-  chains->num_parameters = run->posteriors[0]->model.num_parameters;
+  chains->num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]);
   chains->num_outputs = run->outputs.num_values;
   chains->parameters = calloc(chains->num_parameters, sizeof *chains->parameters);
   chains->outputs = calloc(chains->num_outputs + 1, sizeof *chains->outputs);

@@ -6,6 +6,7 @@
 
 #include "run_progress.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 enum { BLOCK_BYTES = 16 << 20, MAX_DRAWS = 4096, MAX_DRAWS_PER_TASK = 16 };
 
@@ -133,7 +134,7 @@ static RpinnStatus add(void *user, const RpinnVisitedDraw *draw) {
 static size_t choose_capacity(const RpinnDrawBlocks *blocks) {
   const RpinnRun *run = blocks->run;
   size_t bytes =
-      (run->posteriors[0]->model.num_parameters + blocks->num_values) * sizeof(double) + sizeof(Slot);
+      (rpinn_posterior_num_drawn(run->posteriors[0]) + blocks->num_values) * sizeof(double) + sizeof(Slot);
   size_t capacity = BLOCK_BYTES / bytes;
   if (capacity > MAX_DRAWS) capacity = MAX_DRAWS;
   return capacity > run->num_posteriors ? capacity : run->num_posteriors;

@@ -42,6 +42,10 @@ RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore 
   return RPINN_OK;
 }
 
+uint64_t rpinn_noise_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 3);
+}
+
 typedef struct Visit {
   const RpinnDrawPlan *plan;
   bool warmup;

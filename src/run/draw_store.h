@@ -33,6 +33,8 @@ RpinnStatus rpinn_draw_store_put_vector(RpinnContext *context, RpinnMemberStore 
                                         size_t length, const double *vector);
 RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
                                         size_t length, double *vector, bool *found);
+/* The same for what was learnt of noise that is not known. */
+uint64_t rpinn_noise_state_key(void);
 
 /* A draw during a visit. */
 typedef struct RpinnVisitedDraw {

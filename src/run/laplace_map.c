@@ -191,6 +191,12 @@ static RpinnStatus look_up_choice(RpinnContext *context, RpinnRun *run, RpinnLap
 static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress, RpinnLaplaceResult *laplace) {
   RpinnRun *run = progress->run;
   bool found;
+  if (run->noise.posterior.count && run->method->prior_at_minimum) { /* it was found with the noise */
+    memcpy(laplace->at, run->noise.at, run->posteriors[0]->model.num_parameters * sizeof(double));
+    laplace->num_starts = run->noise.num_starts;
+    laplace->num_at_minimum = run->noise.num_at_maximum;
+    return RPINN_OK;
+  }
   RPINN_TRY(look_up_choice(context, run, laplace, &found));
   if (found) return RPINN_OK;
   Search search = {.progress = progress, .posterior = run->posteriors[0]};

@@ -95,8 +95,8 @@ static void write_diagnostics(const RpinnRun *run, RpinnText *csv) {
     for (size_t p = 0; p < posterior->data->terms[term].points.count; p++)
       csv_convergence(csv, "test", run->problem->terms[term].name, p, &chains->outputs[at++]);
   }
-  for (size_t k = 0; k < run->problem->num_unknowns; k++)
-    csv_convergence(csv, "unknown", run->problem->unknowns[k].name, 0, &chains->outputs[at++]);
+  for (size_t k = 0; k < run->outputs.num_scalars; k++)
+    csv_convergence(csv, "unknown", rpinn_draw_outputs_scalar(posterior, k), 0, &chains->outputs[at++]);
   for (size_t f = 0; f < run->problem->num_fields; f++)
     for (size_t i = 0; i < posterior->networks[f].num_trainable; i++)
       csv_convergence(csv, "parameter", run->problem->fields[f].name, i,

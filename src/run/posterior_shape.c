@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hessian.h"
+#include "unknown_noise.h"
 
 enum { GRID = 51, NUM_LEADING = 100 };
 
@@ -46,7 +47,7 @@ static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw) {
   Gathering *gathering = user;
   size_t n = gathering->num_parameters, bytes = n * sizeof(double);
   if (draw->stored->failed) return RPINN_OK;
-  if (draw->stored->num_parameters != n)
+  if (draw->stored->num_parameters != rpinn_posterior_num_drawn(gathering->shape->run->posteriors[0]))
     return rpinn_fail(gathering->context, RPINN_ERROR_INPUT,
                       "the draws of this run do not belong to its run.yaml");
   for (size_t k = 0; k < RPINN_SHAPE_CORNERS; k++) {

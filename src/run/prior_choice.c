@@ -1,7 +1,10 @@
 /* At members: a few rPINN members of each scale, the same normals for every scale, and what the model linearised at each of
  * them foretells. At the minimum: a few starts drawn from the prior of each scale (near zero a search ends in u = 0 with all
  * data as noise), then starts from the minimisers of its neighbours, so that the criterion is a smooth curve over the scales
- * and not the luck of starts. */
+ * and not the luck of starts.
+ *
+ * Noise that is not known is found anew by every search, as the evidence under that scale has it: scale and noise are chosen
+ * together. Minima are then compared by their evidence over the noise, -L of noise_evidence.h, in place of their energies. */
 #include "prior_choice.h"
 
 #include <math.h>
@@ -9,6 +12,8 @@
 #include <string.h>
 
 #include "double_target.h"
+#include "run_noise.h"
+#include "scaled_rows.h"
 #include "task_pool.h"
 
 enum {
@@ -32,7 +37,7 @@ typedef struct Job {
   size_t trial;
   size_t start;       /* number of a fresh start, where from is NULL */
   const double *from; /* [N] */
-  double *theta;      /* [N] */
+  double *theta;      /* [N + K + 1] parameters, then noise that is not known, then E with it */
   RpinnScaleView view;
 } Job;
 
@@ -41,11 +46,14 @@ typedef struct Search {
   const RpinnPriorChoiceOptions *options;
   RpinnPriorChoice *choice;
   size_t M, N;
+  size_t length; /* N + K + 1: of a point with its noise */
+  RpinnArena *arena;
+  RpinnNoiseRows noise;
   const double *factors; /* [num_fields] where the factor of one field is sought: those of the others … */
   size_t line_field;     /* … and that field, whose scale the trials have */
   double line_scale;     /* that the factors multiply */
   bool *is_data;         /* [M] */
-  double *best[MAX_TRIALS]; /* [N] each: the lowest minimum of each trial */
+  double *best[MAX_TRIALS]; /* [length] each: the lowest minimum of each trial; at members, the noise alone */
   size_t num_jobs;
   Job jobs[MAX_JOBS];
   double *memory; /* of thetas and densities of jobs, and of best */
@@ -58,8 +66,9 @@ typedef struct Search {
 typedef struct Worker {
   Search *search;
   RpinnDoubleTarget target;
-  double *root;   /* [N] of the scale at work */
-  double *normal; /* [M + N] */
+  RpinnScaledRows scaled; /* the same with other noise */
+  double *root;           /* [N] of the scale at work */
+  double *normal;         /* [M + N] */
 } Worker;
 
 static bool pool_is_stopped(void *user) {
@@ -81,12 +90,14 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   memcpy(own->root, model->prior_root, search->N * sizeof *own->root);
   RPINN_TRY(rpinn_double_target_open(context, search->posterior, &own->target));
   own->target.squares.prior_root = own->root;
-  return RPINN_OK;
+  return rpinn_scaled_rows_open(&own->target.squares, &own->scaled) == RPINN_OK ? RPINN_OK
+                                                                                : rpinn_fail_memory(context);
 }
 
 static void close_worker(void *worker) {
   Worker *own = worker;
   if (!own) return;
+  rpinn_scaled_rows_close(&own->scaled);
   rpinn_double_target_close(&own->target);
   free(own->root);
   free(own->normal);
@@ -117,21 +128,65 @@ static void set_roots(const Search *search, double scale, double *root) {
   }
 }
 
-static RpinnStatus make_job(Worker *own, RpinnContext *context, RpinnTaskPool *pool, Job *job) {
-  Search *search = own->search;
+/* The target with the noise of a point [length]. */
+static const RpinnLeastSquares *with_noise(Worker *own, const double *point) {
+  const Search *search = own->search;
+  if (!search->noise.count) return &own->target.squares;
+  rpinn_noise_factors(&search->noise, search->M, point + search->N, own->scaled.factors);
+  return &own->scaled.squares;
+}
+
+/* Rows are whitened by the noise of the point: -eta turns densities of measured ones into those of the same data. */
+static void unwhiten(const Search *search, const double *point, RpinnScaleView *view) {
+  const RpinnNoiseRows *noise = &search->noise;
+  const double *eta = point + search->N;
+  for (size_t i = 0; i < search->M; i++) {
+    if (noise->of_row[i] == noise->count) continue;
+    view->log_evidence -= eta[noise->of_row[i]];
+    view->densities[i] -= eta[noise->of_row[i]];
+  }
+  for (size_t k = 0; k < noise->count; k++) {
+    double z = (eta[k] - noise->prior_mean[k]) / noise->prior_std[k];
+    view->log_evidence -= 0.5 * z * z;
+  }
+}
+
+static RpinnStatus look_at(RpinnContext *context, Worker *own, const double *point, RpinnScaleView *view) {
+  RPINN_TRY(rpinn_scale_look(context, with_noise(own, point), own->search->is_data, point, view));
+  if (own->search->noise.count && view->is_finite) unwhiten(own->search, point, view);
+  return RPINN_OK;
+}
+
+/* The minimum of E from job->theta, and the noise of the highest evidence there. */
+static RpinnStatus seek(RpinnContext *context, Worker *own, RpinnTaskPool *pool, Job *job) {
+  const Search *search = own->search;
   const RpinnLeastSquares *squares = &own->target.squares;
-  bool at_minimum = search->options->at_minimum;
+  const double *offsets = search->options->at_minimum ? NULL : own->normal;
+  double *eta = job->theta + search->N;
+  RpinnNoiseFit fit;
+  if (!search->noise.count)
+    return rpinn_scale_minimise(context, squares, offsets, ITERATIONS, pool_is_stopped, pool, job->theta,
+                                &job->view.energy, &job->view.converged);
+  if (!job->from) memcpy(eta, search->noise.eta_0, search->noise.count * sizeof *eta);
+  RPINN_TRY(rpinn_noise_fit(context, squares, offsets, &search->noise, ITERATIONS, pool_is_stopped, pool,
+                            job->theta, eta, &fit));
+  eta[search->noise.count] = fit.energy;
+  job->view.energy = offsets ? fit.energy : -fit.value;
+  job->view.converged = fit.converged && fit.is_settled;
+  return RPINN_OK;
+}
+
+static RpinnStatus make_job(Worker *own, RpinnContext *context, RpinnTaskPool *pool, Job *job) {
+  const Search *search = own->search;
   set_roots(search, search->choice->trials[job->trial].scale, own->root);
-  if (search->is_looking)
-    return rpinn_scale_look(context, squares, search->is_data, search->best[job->trial], &job->view);
+  if (search->is_looking) return look_at(context, own, search->best[job->trial], &job->view);
   if (job->from)
-    memcpy(job->theta, job->from, search->N * sizeof *job->theta);
+    memcpy(job->theta, job->from, search->length * sizeof *job->theta);
   else
     draw_start(own, job->start, job->theta);
-  RPINN_TRY(rpinn_scale_minimise(context, squares, at_minimum ? NULL : own->normal, ITERATIONS,
-                                 pool_is_stopped, pool, job->theta, &job->view.energy, &job->view.converged));
-  if (at_minimum || !isfinite(job->view.energy)) return RPINN_OK;
-  return rpinn_scale_look(context, squares, search->is_data, job->theta, &job->view);
+  RPINN_TRY(seek(context, own, pool, job));
+  if (search->options->at_minimum || !isfinite(job->view.energy)) return RPINN_OK;
+  return look_at(context, own, job->theta, &job->view);
 }
 
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
@@ -172,12 +227,12 @@ static RpinnStatus run_jobs(RpinnContext *context, Search *search) {
 
 static void add_job(Search *search, size_t trial, size_t start, const double *from) {
   size_t k = search->num_jobs++;
-  double *memory = search->memory + k * (search->N + search->M);
+  double *memory = search->memory + k * (search->length + search->M);
   search->jobs[k] = (Job){.trial = trial,
                           .start = start,
                           .from = from,
                           .theta = memory,
-                          .view = {.energy = (double)INFINITY, .densities = memory + search->N}};
+                          .view = {.energy = (double)INFINITY, .densities = memory + search->length}};
 }
 
 /* ---- trials at members ---- */
@@ -194,6 +249,10 @@ static void pool_members(Search *search, size_t trial, const Job *jobs) {
   own->num_starts = MEMBERS;
   own->converged = 2 * own->num_at_minimum >= MEMBERS;
   own->energy = rpinn_scale_median(MEMBERS, energies);
+  for (size_t n = 0; n < search->noise.count; n++) { /* that of the trial: the middle of theirs */
+    for (size_t k = 0; k < MEMBERS; k++) energies[k] = jobs[k].theta[search->N + n];
+    search->best[trial][search->N + n] = rpinn_scale_median(MEMBERS, energies);
+  }
   rpinn_scale_trial_pool(own, search->M, search->is_data, MEMBERS, views);
 }
 
@@ -217,7 +276,7 @@ static RpinnStatus minimise(RpinnContext *context, Search *search) {
     trial->start_energies[trial->num_starts++] = job->view.energy;
     if (!(job->view.energy < trial->energy)) continue;
     trial->energy = job->view.energy;
-    memcpy(search->best[job->trial], job->theta, search->N * sizeof *job->theta);
+    memcpy(search->best[job->trial], job->theta, search->length * sizeof *job->theta);
   }
   search->num_jobs = 0;
   return RPINN_OK;
@@ -235,7 +294,8 @@ static void add_neighbours(Search *search, size_t trial) {
 static void take_view(Search *search, const Job *job) {
   RpinnScaleTrial *trial = &search->choice->trials[job->trial];
   rpinn_scale_trial_pool(trial, search->M, search->is_data, 1, &job->view);
-  trial->converged = job->view.is_finite && trial->energy - job->view.linear_energy <= 0.1;
+  double loss = search->noise.count ? search->best[job->trial][search->length - 1] : trial->energy;
+  trial->converged = job->view.is_finite && loss - job->view.linear_energy <= 0.1;
   for (size_t k = 0; k < trial->num_starts; k++)
     trial->num_at_minimum += trial->start_energies[k] <= trial->energy + 1;
 }
@@ -343,20 +403,24 @@ static RpinnStatus climb(RpinnContext *context, Search *search) {
 
 /* ---- what was found ---- */
 
-/* Mean square of the data rows with all networks at their prior means. */
-static RpinnStatus misfit_of_nothing(RpinnContext *context, const Search *search, double *misfit) {
+/* Mean square of the data rows with all networks at their prior means, and with the noise of a point [length]. */
+static RpinnStatus misfit_of_nothing(RpinnContext *context, Search *search, const double *point,
+                                     double *misfit) {
   const RpinnEnergyModel *model = &search->posterior->model;
-  RpinnDoubleTarget target;
+  Worker worker = {.search = search};
   RpinnScaleView view = {.densities = search->memory};
-  RPINN_TRY(rpinn_double_target_open(context, search->posterior, &target));
-  RpinnStatus status = rpinn_scale_look(context, &target.squares, search->is_data, model->prior_mean, &view);
+  RpinnStatus status = rpinn_double_target_open(context, search->posterior, &worker.target);
+  if (status == RPINN_OK) status = rpinn_scaled_rows_open(&worker.target.squares, &worker.scaled);
+  if (status == RPINN_OK)
+    status = rpinn_scale_look(context, with_noise(&worker, point), search->is_data, model->prior_mean, &view);
   *misfit = view.misfit;
-  rpinn_double_target_close(&target);
-  return status;
+  rpinn_scaled_rows_close(&worker.scaled);
+  rpinn_double_target_close(&worker.target);
+  return status == RPINN_ERROR_MEMORY ? rpinn_fail_memory(context) : status;
 }
 
 /* u = 0 with all data as noise is a minimum under every prior; a scale that ended there was not chosen, it was not found. */
-static RpinnStatus refuse_collapse(RpinnContext *context, const Search *search) {
+static RpinnStatus refuse_collapse(RpinnContext *context, Search *search) {
   const RpinnPriorChoice *choice = search->choice;
   const RpinnScaleTrial *chosen = &choice->trials[choice->chosen];
   double nothing;
@@ -365,8 +429,9 @@ static RpinnStatus refuse_collapse(RpinnContext *context, const Search *search) 
         context, RPINN_ERROR_INPUT,
         "the scale of the prior cannot be chosen: no minimum that was found is finite; give it, such as "
         "--prior-scale 1");
-  RPINN_TRY(misfit_of_nothing(context, search, &nothing));
-  if (!(nothing > 2 && chosen->misfit > 0.9 * nothing)) return RPINN_OK;
+  RPINN_TRY(misfit_of_nothing(context, search, search->best[choice->chosen], &nothing));
+  bool is_learnt = search->noise.count > 0; /* then the noise is as large as the misfit, whatever that is */
+  if (!((nothing > 2 || is_learnt) && chosen->misfit > (is_learnt ? 0.95 : 0.9) * nothing)) return RPINN_OK;
   return rpinn_fail(
       context, RPINN_ERROR_INPUT,
       "the scale of the prior cannot be chosen: from %.3g to %.3g every minimum that was found explains the "
@@ -384,11 +449,14 @@ static void find_data(const Search *search) {
 }
 
 static RpinnStatus open_search(RpinnContext *context, Search *search) {
-  size_t of_jobs = MAX_JOBS * (search->N + search->M);
+  search->length = search->N + search->posterior->num_noises + 1;
+  size_t of_jobs = MAX_JOBS * (search->length + search->M);
   search->is_data = malloc((search->M + 1) * sizeof *search->is_data);
-  search->memory = malloc((of_jobs + MAX_TRIALS * search->N + 1) * sizeof *search->memory);
-  if (!search->is_data || !search->memory) return rpinn_fail_memory(context);
-  for (size_t t = 0; t < MAX_TRIALS; t++) search->best[t] = search->memory + of_jobs + t * search->N;
+  search->memory = malloc((of_jobs + MAX_TRIALS * search->length + 1) * sizeof *search->memory);
+  search->arena = rpinn_arena_create();
+  if (!search->is_data || !search->memory || !search->arena) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < MAX_TRIALS; t++) search->best[t] = search->memory + of_jobs + t * search->length;
+  RPINN_TRY(rpinn_noise_rows_of(context, search->arena, search->posterior, &search->noise));
   find_data(search);
   return RPINN_OK;
 }
@@ -405,6 +473,7 @@ static RpinnStatus keep_minimum(RpinnContext *context, const Search *search, dou
 static void close_search(Search *search) {
   free(search->is_data);
   free(search->memory);
+  rpinn_arena_destroy(search->arena);
 }
 
 static RpinnStatus search_scales(RpinnContext *context, Search *search) {

@@ -3,6 +3,7 @@
 
 #include "chain_diagnostics.h"
 #include "results_pass.h"
+#include "unknown_noise.h"
 
 typedef struct Chains {
   RpinnMoments *chain_moments; /* of the chain under way */
@@ -63,7 +64,7 @@ static RpinnStatus take_chain_draw(void *user, const RpinnVisitedDraw *visited, 
 
 static RpinnStatus visit_chains(RpinnResultsPass *pass, Chains *own) {
   RpinnRun *run = pass->run;
-  size_t width = run->posteriors[0]->model.num_parameters + run->outputs.num_values;
+  size_t width = rpinn_posterior_num_drawn(run->posteriors[0]) + run->outputs.num_values;
   own->chain_moments = rpinn_moments_create(run->outputs.num_values);
   own->energies = malloc(run->results.num_draws * sizeof *own->energies);
   if (!own->chain_moments || !own->energies) return rpinn_fail_memory(pass->context);

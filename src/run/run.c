@@ -8,9 +8,11 @@
 #include "blas_threads.h"
 #include "number_text.h"
 #include "rpinn/version.h"
+#include "run_noise.h"
 #include "run_progress.h"
 #include "run_state.h"
 #include "run_targets.h"
+#include "unknown_noise.h"
 #include "vti_file.h"
 
 const char *rpinn_run_precision_name(const RpinnRun *run) {
@@ -23,7 +25,7 @@ const char *rpinn_run_precision_name(const RpinnRun *run) {
 }
 
 double rpinn_run_draw_bytes(const RpinnRun *run) {
-  return 8.0 * ((double)run->posteriors[0]->model.num_parameters + 600);
+  return 8.0 * ((double)rpinn_posterior_num_drawn(run->posteriors[0]) + 600);
 }
 
 /* ---- set-up ---- */
@@ -164,7 +166,8 @@ static RpinnStatus perform(RpinnContext *context, RpinnRun *run) {
       run->problem->settings.values[RPINN_SETTING_BACKEND].text, rpinn_run_precision_name(run),
       run->num_threads, (unsigned long long)run->posteriors[0]->seed);
   RPINN_TRY(rpinn_posterior_save(context, run->posteriors[0], run->folder.path));
-  RPINN_TRY(rpinn_run_start_from_map(context, run, targets));
+  RPINN_TRY(rpinn_run_learn_noise(context, run, targets));
+  if (!run->interrupted) RPINN_TRY(rpinn_run_start_from_map(context, run, targets));
   if (!run->interrupted) RPINN_TRY(run->method->make_draws(context, run, targets));
   RPINN_TRY(count_seconds(context, run));
   if (run->out_of_time) rpinn_run_folder_log(&run->folder, "the time limit is reached");

@@ -9,6 +9,7 @@
 #include "run_progress.h"
 #include "run_targets.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 enum {
   SLICE = 10, /* iterations of a minimiser between looks at the pool */
@@ -72,7 +73,7 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   own->theta = malloc(session->num_parameters * sizeof(double));
   own->offsets = malloc((own->target->num_rows + session->num_parameters) * sizeof(double));
   if (!own->theta || !own->offsets) return rpinn_fail_memory(context);
-  own->objective = *own->target->objective(own->target->data, NULL);
+  own->objective = *rpinn_run_target_joint_objective(own->target);
   own->density = rpinn_log_density_of_objective(&own->objective);
   return rpinn_nuts_create(context, &own->density, &session->options, &own->nuts);
 }
@@ -88,6 +89,14 @@ static void close_worker(void *worker) {
 
 static bool pool_is_stopped(void *pool) {
   return rpinn_task_pool_is_stopped(pool);
+}
+
+/* theta, and the noise eta that it was found with. */
+static void take_member(Worker *own, const double *theta) {
+  const RpinnPosterior *posterior = ((RpinnRunTarget *)own->target->data)->posterior;
+  size_t N = own->target->num_parameters;
+  memcpy(own->theta, theta, N * sizeof *own->theta);
+  memcpy(own->theta + N, posterior->eta, posterior->num_noises * sizeof *own->theta);
 }
 
 /* `start: member`: the minimiser of an energy with offsets of the chain's own, as method rpinn draws it: the chains begin
@@ -112,8 +121,7 @@ static RpinnStatus start_at_member(RpinnContext *context, Worker *own, RpinnTask
     status = rpinn_fail(context, RPINN_ERROR_NUMERIC,
                         "the member that chain %llu starts from is not finite; expected another --start",
                         (unsigned long long)chain);
-  if (status == RPINN_OK && *found)
-    memcpy(own->theta, outcome.theta, own->session->num_parameters * sizeof *own->theta);
+  if (status == RPINN_OK && *found) take_member(own, outcome.theta);
   rpinn_member_destroy(member);
   target.objective(target.data, NULL); /* the chain's density is the same object, and has no offsets */
   return status;
@@ -125,6 +133,7 @@ static RpinnStatus draw_start(RpinnContext *context, Worker *own, uint64_t chain
     rpinn_posterior_draw_offsets(((RpinnRunTarget *)own->target->data)->posterior,
                                  chain | (uint64_t)attempt << 48, own->offsets);
     RPINN_TRY(own->target->draw_start(own->target->data, chain, attempt, own->offsets, own->theta));
+    rpinn_run_target_draw_noise(own->target->data, chain, attempt, own->theta + own->target->num_parameters);
     RPINN_TRY(own->density.evaluate(own->density.data, own->theta, &value, NULL));
     if (isfinite(value)) return RPINN_OK;
   }
@@ -243,7 +252,7 @@ static bool tick(void *user, uint64_t leapfrogs) {
 /* The states of chains that an earlier session has saved. */
 static RpinnStatus look_back(Session *session) {
   RpinnNuts *nuts;
-  RpinnObjective objective = *session->targets[0].objective(session->targets[0].data, NULL);
+  RpinnObjective objective = *rpinn_run_target_joint_objective(&session->targets[0]);
   RpinnLogDensity density = rpinn_log_density_of_objective(&objective);
   RPINN_TRY(rpinn_nuts_create(session->context, &density, &session->options, &nuts));
   RpinnStatus status = RPINN_OK;
@@ -327,7 +336,7 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const Rp
                        .options = read_options(run),
                        .keep_warmup = rpinn_settings_choice(&run->problem->settings,
                                                             RPINN_SETTING_KEEP_WARMUP) == RPINN_WARMUP_KEPT,
-                       .num_parameters = run->posteriors[0]->model.num_parameters};
+                       .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0])};
   uint64_t iterations = session->options.num_warmup + session->options.num_draws * session->options.thin;
   session->progress = (RpinnRunProgress){
       .run = run, .unit = run->method->progress_unit, .total = iterations * run->plan.num_chains};

@@ -5,20 +5,27 @@
 #include <string.h>
 
 #include "laplace_map.h"
+#include "run_noise.h"
+#include "run_targets.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 typedef struct Session {
   RpinnContext *context;
   RpinnRun *run;
   RpinnRunProgress progress;
+  const RpinnRunTarget *own; /* what draws the noise of a draw */
+  RpinnNoiseRows unknown;    /* noise that is not known, from its mode on */
   RpinnDoubleTarget target;
   RpinnLinearisation *linearisation; /* NULL until a draw is to be made */
   size_t M, N, num_statistics;
   double *memory;
   double *rows;                  /* [M] at theta* */
+  double *factors;               /* [M] of rows, for the noise of the draw; 1 where all noise is known */
   double *draw_rows;             /* [M] of the linearised model at the draw */
   double *noise;                 /* [M + N] */
-  double *theta, *direction;     /* [N] */
+  double *theta;                 /* [N], then the noise [K] */
+  double *direction;             /* [N] */
   double *gradient, *statistics; /* [N], [num_statistics] */
 } Session;
 
@@ -29,15 +36,23 @@ static RpinnStatus begin(Session *session) {
   session->M = session->target.squares.num_rows;
   session->N = session->target.squares.num_parameters;
   session->num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
-  session->memory = calloc(3 * session->M + 4 * session->N + session->num_statistics, sizeof(double));
+  session->memory =
+      calloc(4 * session->M + 4 * session->N + run->posteriors[0]->num_noises + session->num_statistics,
+             sizeof(double));
   if (!session->memory) return rpinn_fail_memory(session->context);
   session->rows = session->memory;
   session->draw_rows = session->rows + session->M;
   session->noise = session->draw_rows + session->M;
   session->theta = session->noise + session->M + session->N;
-  session->direction = session->theta + session->N;
+  session->direction = session->theta + rpinn_posterior_num_drawn(run->posteriors[0]);
   session->gradient = session->direction + session->N;
   session->statistics = session->gradient + session->N;
+  session->factors = session->statistics + session->num_statistics;
+  for (size_t i = 0; i < session->M; i++) session->factors[i] = 1;
+  if (run->noise.posterior.count)
+    RPINN_TRY(rpinn_noise_rows_of(session->context, run->posteriors[0]->arena, run->posteriors[0],
+                                  &session->unknown));
+  session->unknown.eta_0 = run->noise.posterior.mode;
   RPINN_TRY(rpinn_laplace_energy(&session->target.squares, run->laplace.at, session->rows, &energy));
   return rpinn_linearisation_create(&session->target.squares, run->laplace.at, &session->linearisation);
 }
@@ -53,8 +68,9 @@ static RpinnStatus measure(Session *session) {
   memset(session->statistics, 0, session->num_statistics * sizeof(double));
   for (size_t t = 0, i = 0; t < model->num_terms; t++)
     for (size_t k = 0; k < model->terms[t].num_rows; k++, i++) {
-      rows[i] += session->rows[i] - session->noise[i];
+      rows[i] = (rows[i] + session->rows[i]) * session->factors[i] - session->noise[i];
       parts[t] += 0.5 * rows[i] * rows[i];
+      rows[i] *= session->factors[i];
     }
   RPINN_TRY(squares->transposed_times(squares->data, at, rows, session->gradient));
   for (size_t j = 0; j < session->N; j++) {
@@ -75,11 +91,25 @@ static bool is_at_minimum(const RpinnLaplaceResult *laplace) {
   return laplace->energy - laplace->linear_energy <= 0.1;
 }
 
+/* With noise that is not known every draw has its own, which is that of rPINN's member, and is one of the posterior given it. */
+static RpinnStatus take_noise(Session *session, uint64_t index) {
+  double *eta = session->theta + session->N;
+  if (!session->unknown.count) return RPINN_OK;
+  rpinn_run_target_draw_noise(session->own, index, 0, eta);
+  rpinn_noise_factors(&session->unknown, session->M, eta, session->factors);
+  RpinnStatus status = rpinn_linearisation_rescale(session->linearisation, session->factors);
+  if (status != RPINN_ERROR_NUMERIC) return status;
+  return rpinn_fail(session->context, status,
+                    "the posterior cannot be linearised with the noise of draw %llu",
+                    (unsigned long long)index);
+}
+
 static RpinnStatus make_draw(Session *session, uint64_t index) {
   RpinnRun *run = session->run;
   double begun = rpinn_task_pool_now();
   bool converged = is_at_minimum(&run->laplace);
   if (!session->linearisation) RPINN_TRY(begin(session));
+  RPINN_TRY(take_noise(session, index));
   rpinn_posterior_draw_offsets(run->posteriors[0], index, session->noise);
   RPINN_TRY(rpinn_linearisation_draw(session->linearisation, session->noise, session->theta));
   RPINN_TRY(measure(session));
@@ -90,7 +120,7 @@ static RpinnStatus make_draw(Session *session, uint64_t index) {
   const double trace[] = {0, loss};
   RpinnStoredMember member = {
       .index = index,
-      .num_parameters = session->N,
+      .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]),
       .parameters = session->theta,
       .num_statistics = session->num_statistics,
       .statistics = session->statistics,
@@ -132,10 +162,10 @@ static RpinnStatus make_draws(Session *session) {
 RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnRun *run,
                                          const RpinnMemberTarget *targets) {
   Session *session = calloc(1, sizeof *session);
-  (void)targets; /* linearised in double, whatever precision they have */
   if (!session) return rpinn_fail_memory(context);
   session->context = context;
   session->run = run;
+  session->own = targets[0].data;
   session->progress =
       (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
   RpinnStatus status = make_draws(session);

@@ -7,6 +7,7 @@
 #include "run_progress.h"
 #include "run_targets.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 enum { SLICE = 100, STATE_INTERVAL = 60 /* seconds between saved states of a member */ };
 
@@ -61,12 +62,22 @@ static void *copy_bytes(const void *from, size_t size) {
   return copy;
 }
 
+/* theta [N], then the noise eta [K] that it was found with. */
+static double *copy_draw(const RpinnMemberTarget *target, const double *theta) {
+  const RpinnPosterior *posterior = ((RpinnRunTarget *)target->data)->posterior;
+  double *copy = malloc((rpinn_posterior_num_drawn(posterior) + 1) * sizeof *copy);
+  if (!copy) return NULL;
+  memcpy(copy, theta, target->num_parameters * sizeof *copy);
+  for (size_t k = 0; k < posterior->num_noises; k++) copy[target->num_parameters + k] = posterior->eta[k];
+  return copy;
+}
+
 static Event *make_finished(const RpinnMemberTarget *target, uint64_t index,
                             const RpinnMemberOutcome *outcome, double seconds) {
   Event *event = calloc(1, sizeof *event);
   if (!event) return NULL;
   *event = (Event){.index = index, .outcome = *outcome, .seconds = seconds};
-  event->outcome.theta = copy_bytes(outcome->theta, target->num_parameters * sizeof(double));
+  event->outcome.theta = copy_draw(target, outcome->theta);
   event->outcome.parts = copy_bytes(outcome->parts, target->num_parts * sizeof(double));
   event->outcome.trace = copy_bytes(outcome->trace, outcome->num_trace * sizeof *outcome->trace);
   if (event->outcome.theta && event->outcome.parts && event->outcome.trace) return event;
@@ -172,7 +183,7 @@ static RpinnStatus store_member(Session *session, const Event *event) {
     RpinnStoredMember member = {.index = event->index,
                                 .failed = outcome->failed,
                                 .num_parameters =
-                                    outcome->failed ? 0 : run->posteriors[0]->model.num_parameters,
+                                    outcome->failed ? 0 : rpinn_posterior_num_drawn(run->posteriors[0]),
                                 .parameters = outcome->failed ? NULL : outcome->theta,
                                 .num_statistics = count,
                                 .statistics = statistics,

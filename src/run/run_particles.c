@@ -11,6 +11,7 @@
 #include "run_scores.h"
 #include "run_targets.h"
 #include "task_pool.h"
+#include "unknown_noise.h"
 
 enum { STATE_INTERVAL = 60 /* seconds */, TRACE_LENGTH = 500 };
 
@@ -89,7 +90,7 @@ static RpinnStatus allocate(Session *session) {
   RPINN_TRY(allocate_trace(session->context, run));
   rpinn_run_list_scores(run, session->scores);
   for (size_t i = 0; i < run->num_threads; i++) {
-    session->objectives[i] = *session->targets[i].objective(session->targets[i].data, NULL);
+    session->objectives[i] = *rpinn_run_target_joint_objective(&session->targets[i]);
     session->densities[i] = rpinn_log_density_of_objective(&session->objectives[i]);
   }
   return RPINN_OK;
@@ -164,6 +165,8 @@ static RpinnStatus start_particles(Session *session) {
   for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
     rpinn_posterior_draw_offsets(session->run->posteriors[0], i, offsets);
     status = target->draw_start(target->data, i, 0, offsets, particles + i * session->num_parameters);
+    rpinn_run_target_draw_noise(target->data, i, 0,
+                                particles + i * session->num_parameters + target->num_parameters);
   }
   if (status == RPINN_OK) status = rpinn_svgd_start(session->context, session->svgd, particles);
   free(particles);
@@ -192,6 +195,7 @@ static RpinnStatus store_particle(Session *session, size_t index, double *statis
   size_t iterations = rpinn_svgd_num_iterations(session->svgd);
   memset(statistics, 0, RPINN_NUM_MEMBER_STATISTICS * sizeof *statistics);
   statistics[RPINN_MEMBER_ITERATIONS] = statistics[RPINN_MEMBER_EVALUATIONS] = (double)iterations;
+  rpinn_posterior_set_noise(session->run->posteriors[0], theta + target->num_parameters);
   RPINN_TRY(target->loss_parts(target->data, theta, NULL, &statistics[RPINN_MEMBER_LOSS],
                                statistics + RPINN_NUM_MEMBER_STATISTICS,
                                &statistics[RPINN_MEMBER_GRADIENT_NORM]));
@@ -260,7 +264,7 @@ static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const Rp
                        .run = run,
                        .targets = targets,
                        .num_particles = (size_t)run->num_samples,
-                       .num_parameters = run->posteriors[0]->model.num_parameters,
+                       .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]),
                        .num_iterations = num_iterations_of(run)};
   session->progress =
       (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = session->num_iterations};

@@ -12,6 +12,7 @@
 #include "part_file.h"
 #include "rank_interval.h"
 #include "run_state.h"
+#include "unknown_noise.h"
 
 char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
   RpinnFinishedRun run;
@@ -126,12 +127,12 @@ static RpinnStatus look_at_draw(void *user, const RpinnVisitedDraw *draw, bool *
   const Prediction *prediction = user;
   const RpinnStoredMember *member = draw->stored;
   *compute = !member->failed;
-  if (member->failed || member->num_parameters == prediction->posterior->model.num_parameters)
+  if (member->failed || member->num_parameters == rpinn_posterior_num_drawn(prediction->posterior))
     return RPINN_OK;
   return rpinn_fail(prediction->context, RPINN_ERROR_INPUT,
                     "member %llu has %zu parameters, run.yaml has %zu: they do not belong together",
                     (unsigned long long)member->index, member->num_parameters,
-                    prediction->posterior->model.num_parameters);
+                    rpinn_posterior_num_drawn(prediction->posterior));
 }
 
 static void *worker_of(void *user, size_t thread) {

@@ -6,6 +6,7 @@
 
 #include "finished_run.h"
 #include "number_text.h"
+#include "run_noise.h"
 #include "run_state.h"
 #include "run_verdict.h"
 
@@ -75,6 +76,7 @@ static RpinnStatus open_finished(RpinnContext *context, const char *folder,
   snprintf(path, sizeof path, "%s/run.yaml", folder);
   RPINN_TRY(options ? check_file(context, run->store, path)
                     : check_posterior(context, run->store, run->posteriors[0]));
+  RPINN_TRY(rpinn_run_load_noise(context, run));
   RPINN_TRY(rpinn_draw_store_shorten_plan(context, run->store, &run->plan));
   return check_count(context, run, num_draws);
 }

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include "linear_fields.h"
+#include "predictive_bands.h"
 #include "rank_interval.h"
 #include "results_pass.h"
+#include "run_noise.h"
+#include "unknown_noise.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
@@ -19,7 +22,7 @@ struct RpinnResultsWorker {
 };
 
 RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member) {
-  size_t num_parameters = member->failed ? 0 : pass->run->posteriors[0]->model.num_parameters,
+  size_t num_parameters = member->failed ? 0 : rpinn_posterior_num_drawn(pass->run->posteriors[0]),
          num_statistics = rpinn_kept_draws_num_values(pass->run->results.statistics);
   if (member->num_parameters == num_parameters && member->num_statistics == num_statistics) return RPINN_OK;
   return rpinn_fail_at(
@@ -51,6 +54,7 @@ static RpinnStatus compute_draw(void *worker, RpinnContext *context, const Rpinn
   const RpinnResultsWorker *own = worker;
   const double *theta = draw->stored->parameters;
   (void)context;
+  rpinn_posterior_set_noise(own->posterior, theta + own->posterior->model.num_parameters);
   RPINN_TRY(own->linear ? rpinn_linear_fields_outputs(own->linear, own->outputs, theta, values)
                         : rpinn_draw_outputs_evaluate(own->outputs, own->posterior, theta, values));
   if (!own->with_file) return RPINN_OK;
@@ -155,12 +159,14 @@ static RpinnStatus gather(RpinnResultsPass *pass) {
   RPINN_TRY(run->method->draws->gather(pass));
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
-  return rpinn_rank_quantiles(run->results.kept, 3, probabilities, run->results.low);
+  RPINN_TRY(rpinn_rank_quantiles(run->results.kept, 3, probabilities, run->results.low));
+  return rpinn_run_make_predictive_bands(pass->context, run);
 }
 
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool with_file) {
   RpinnResultsPass pass = {.context = context, .run = run, .with_file = with_file};
   RpinnStatus status = gather(&pass);
+  rpinn_run_reset_noise(run);
   rpinn_posterior_file_destroy(pass.file);
   rpinn_moments_destroy(pass.moments);
   for (size_t i = 0; pass.workers && i < run->num_posteriors; i++)
@@ -190,6 +196,7 @@ void rpinn_run_free_results(RpinnRun *run) {
   free(results->mean);
   free(results->deviation);
   free(results->low);
+  free(results->predictive_low);
   free(results->weights.times);
   for (size_t k = 0; k < results->num_traces; k++) free(results->traces[k].points);
   free(results->scores);

@@ -5,6 +5,7 @@
 #include "draw_outputs.h"
 #include "kept_draws.h"
 #include "method.h"
+#include "noise_posterior.h"
 #include "posterior.h"
 #include "prior_choice.h"
 #include "rpinn/convergence.h"
@@ -121,12 +122,22 @@ typedef struct RpinnRowEvidence {
   const char *unknown;    /* why rows were not looked at; NULL: they were */
 } RpinnRowEvidence;
 
+/* Noise that is not known, as the run learnt it before its first draw. */
+typedef struct RpinnRunNoise {
+  RpinnNoisePosterior posterior; /* of eta; count 0: all noise is known */
+  double *at; /* [N] the most probable parameters with it, for methods that seek them; else the prior mean */
+  double num_starts;     /* of the search, or members … */
+  double num_at_maximum; /* … and those that ended at its evidence, or next to it; members that converged */
+} RpinnRunNoise;
+
 /* What the pass over all finished members gathers. */
 typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
   uint64_t num_members, num_failed, num_converged, num_retried;
   uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
   double *mean, *deviation; /* [outputs.num_values] */
+  double *predictive_low,
+      *predictive_high; /* [quantities][points] 2.5 %, 97.5 % of a measurement; NaN: see predictive_bands.h */
   double *low, *median,
       *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws by ranks (rank_interval.h); of fewer than
    * RPINN_INTERVAL_MIN_DRAWS the ends are NaN */
@@ -161,6 +172,7 @@ struct RpinnRun {
   RpinnRunResults results;
   double seconds; /* of all sessions of this run */
   bool interrupted, out_of_time;
+  RpinnRunNoise noise;
   RpinnLaplaceResult laplace;
   RpinnPriorChoice prior; /* by which the scale was chosen; no trials where it was given */
   RpinnRowEvidence rows;  /* of a run that was made here */

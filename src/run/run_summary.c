@@ -5,8 +5,10 @@
 #include "chain_diagnostics.h"
 #include "finished_run.h"
 #include "json_writer.h"
+#include "predictive_bands.h"
 #include "prior_record.h"
 #include "rpinn/version.h"
+#include "run_noise.h"
 #include "run_scores.h"
 #include "run_summary.h"
 #include "run_targets.h"
@@ -120,9 +122,9 @@ static void json_members(const Summary *summary, RpinnJson *json) {
 
 static void json_unknowns(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_open(json, "unknowns", '{');
-  for (size_t k = 0; k < run->problem->num_unknowns; k++) {
+  for (size_t k = 0; k < run->outputs.num_scalars; k++) {
     size_t at = run->outputs.unknown_start + k;
-    rpinn_json_open(json, run->problem->unknowns[k].name, '{');
+    rpinn_json_open(json, rpinn_draw_outputs_scalar(run->posteriors[0], k), '{');
     rpinn_json_number(json, "mean", run->results.mean[at]);
     rpinn_json_number(json, "std", run->results.deviation[at]);
     rpinn_json_number(json, "q025", run->results.low[at]);
@@ -238,6 +240,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
     json_score(&json, &summary->scores[summary->num_quantities + k]);
   rpinn_json_close(&json, '}');
   json_unknowns(run, &json);
+  rpinn_run_noise_json(run, &json);
   if (run->results.num_members)
     json_members(summary, &json);
   else
@@ -290,19 +293,35 @@ static void make_scores_csv(const Summary *summary, RpinnText *csv) {
   }
 }
 
-/* <coordinates>, then mean, std, quantiles and truth of every quantity. */
+/* Does a measurement of the quantity have a band? */
+static bool has_predictive(const RpinnRun *run, size_t quantity) {
+  return rpinn_run_measuring_term(run, quantity) < run->problem->num_terms;
+}
+
+static void csv_head(const RpinnRun *run, RpinnText *csv) {
+  const RpinnProblem *problem = run->problem;
+  for (size_t i = 0; i < problem->num_coordinates; i++)
+    rpinn_text_append(csv, "%s%s", i ? "," : "", problem->coordinates[i].name);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++) {
+    const char *name = problem->predicted[q].name;
+    rpinn_text_append(csv, ",%s_mean,%s_std,%s_q025,%s_median,%s_q975,%s_truth", name, name, name, name, name,
+                      name);
+  }
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    if (has_predictive(run, q))
+      rpinn_text_append(csv, ",%s_predictive_q025,%s_predictive_q975", problem->predicted[q].name,
+                        problem->predicted[q].name);
+  rpinn_text_append(csv, "\n");
+}
+
+/* <coordinates>, then mean, std, quantiles and truth of every quantity, then the bands of measurements where there are some. */
 static void make_predictions_csv(const RpinnRun *run, RpinnText *csv) {
   const RpinnProblem *problem = run->problem;
   const RpinnRunResults *results = &run->results;
   const RpinnDataSet *data = run->posteriors[0]->data;
-  size_t num_points = run->outputs.num_points, num_quantities = run->outputs.num_quantities;
-  for (size_t i = 0; i < problem->num_coordinates; i++)
-    rpinn_text_append(csv, "%s,", problem->coordinates[i].name);
-  for (size_t q = 0; q < num_quantities; q++) {
-    const char *name = problem->predicted[q].name;
-    rpinn_text_append(csv, "%s_mean,%s_std,%s_q025,%s_median,%s_q975,%s_truth%s", name, name, name, name,
-                      name, name, q + 1 == num_quantities ? "\n" : ",");
-  }
+  size_t num_points = run->outputs.num_points, num_quantities = run->outputs.num_quantities, num_bands = 0;
+  for (size_t q = 0; q < num_quantities; q++) num_bands += has_predictive(run, q);
+  csv_head(run, csv);
   for (size_t p = 0; p < num_points; p++) {
     for (size_t i = 0; i < problem->num_coordinates; i++)
       rpinn_csv_append_number(csv, data->predict.x[p * problem->num_coordinates + i], false);
@@ -313,7 +332,12 @@ static void make_predictions_csv(const RpinnRun *run, RpinnText *csv) {
           results->low[at],  results->median[at],
           results->high[at], data->predicted_truth[q] ? data->predicted_truth[q][p] : (double)NAN};
       for (size_t i = 0; i < 6; i++)
-        rpinn_csv_append_number(csv, values[i], i == 5 && q + 1 == num_quantities);
+        rpinn_csv_append_number(csv, values[i], i == 5 && q + 1 == num_quantities && !num_bands);
+    }
+    for (size_t q = 0, written = 0; q < num_quantities; q++) {
+      if (!has_predictive(run, q)) continue;
+      rpinn_csv_append_number(csv, results->predictive_low[q * num_points + p], false);
+      rpinn_csv_append_number(csv, results->predictive_high[q * num_points + p], ++written == num_bands);
     }
   }
 }

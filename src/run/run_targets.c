@@ -6,10 +6,26 @@
 #include <unistd.h>
 
 #include "linearisation.h"
+#include "unknown_noise.h"
 
+void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
+                                 double *eta) {
+  RpinnStream stream = rpinn_stream(target->posterior->seed, RPINN_PURPOSE_NOISE_LEVEL,
+                                    rpinn_run_stream_member(member, attempt), 0);
+  if (target->noise)
+    rpinn_noise_posterior_draw(target->noise, &stream, eta);
+  else
+    memcpy(eta, target->posterior->eta, target->posterior->num_noises * sizeof *eta);
+}
+
+/* With noise that is not known the member has its own, and the posterior is there from now on. */
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
   const RpinnRunTarget *target = data;
   uint64_t stream = rpinn_run_stream_member(member, attempt);
+  if (target->noise) {
+    rpinn_run_target_draw_noise(target, member, attempt, target->eta);
+    rpinn_posterior_set_noise(target->posterior, target->eta);
+  }
   rpinn_posterior_draw_offsets(target->posterior, stream, offsets);
   rpinn_posterior_take_scale(target->posterior, rpinn_posterior_member_scale(target->posterior, stream));
 }
@@ -48,6 +64,13 @@ static const RpinnObjective *objective_with(void *data, const double *offsets) {
   return &target->objective;
 }
 
+const RpinnObjective *rpinn_run_target_joint_objective(const RpinnMemberTarget *target) {
+  RpinnRunTarget *own = target->data;
+  own->member = (RpinnPosteriorMember){own->posterior, NULL};
+  own->objective = rpinn_posterior_joint_objective(&own->member);
+  return &own->objective;
+}
+
 static RpinnStatus loss_parts(void *data, const double *theta, const double *offsets, double *loss,
                               double *parts, double *gradient_norm) {
   RpinnRunTarget *target = data;
@@ -72,7 +95,8 @@ void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets
 typedef struct Earlier {
   RpinnContext *context;
   const char *folder;
-  size_t num_parameters, count, limit;
+  size_t num_parameters, num_drawn; /* taken of a draw, and those that it has */
+  size_t count, limit;
   bool has_chains;
   uint64_t chain; /* of the last draw taken */
   double *starts; /* [limit][num_parameters] */
@@ -85,10 +109,10 @@ static RpinnStatus take_earlier(void *user, const RpinnVisitedDraw *draw) {
     earlier->count--; /* a later draw of the same chain takes its place */
   if (member->failed || earlier->count == earlier->limit) return RPINN_OK;
   earlier->chain = draw->chain;
-  if (member->num_parameters != earlier->num_parameters)
+  if (member->num_parameters != earlier->num_parameters && member->num_parameters != earlier->num_drawn)
     return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
                          "the members of this run have %zu parameters; expected %zu, those of the problem",
-                         member->num_parameters, earlier->num_parameters);
+                         member->num_parameters, earlier->num_drawn);
   memcpy(earlier->starts + earlier->count++ * earlier->num_parameters, member->parameters,
          earlier->num_parameters * sizeof(double));
   return RPINN_OK;
@@ -130,7 +154,10 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
                                   const RpinnMemberTarget *targets) {
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *store;
-  Earlier earlier = {.context = context, .folder = folder, .num_parameters = targets[0].num_parameters};
+  Earlier earlier = {.context = context,
+                     .folder = folder,
+                     .num_parameters = targets[0].num_parameters,
+                     .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])};
   RPINN_TRY(find_earlier(context, folder, path));
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
   RpinnStatus status = read_starts(run, store, &earlier);
@@ -194,8 +221,9 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
         .gradient = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
         .offsets = RPINN_ARENA_NEW(posterior->arena, double,
                                    posterior->model.num_rows + posterior->model.num_parameters),
+        .eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
         .start = start};
-    if (!own->gradient || !own->offsets) return rpinn_fail_memory(context);
+    if (!own->gradient || !own->offsets || !own->eta) return rpinn_fail_memory(context);
     (*targets)[i] =
         (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
                             .num_rows = posterior->model.num_rows,

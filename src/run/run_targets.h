@@ -11,6 +11,8 @@ typedef struct RpinnRunTarget {
   RpinnLeastSquares squares;
   double *gradient; /* [N] */
   double *offsets;  /* [M + N] room for those that a start is made of, where the method has none */
+  double *eta;      /* [K] of one draw */
+  const RpinnNoisePosterior *noise; /* what eta is drawn from; NULL: all noise is known */
   RpinnStart start;
   size_t num_given;    /* points to start from, taken in turn; 0 for starts that are drawn */
   const double *given; /* [num_given][N]: the MAP estimate, or the members of an earlier run */
@@ -34,6 +36,11 @@ static inline uint64_t rpinn_run_stream_member(uint64_t member, uint32_t attempt
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
 /* Are members made by Levenberg–Marquardt without matrices, because there are many rows? */
 bool rpinn_run_is_matrix_free(const RpinnRun *run);
+/* eta [K] of a draw; where it is not learnt yet, that of the posterior. */
+void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
+                                 double *eta);
+/* The energy over theta and eta, for methods that sample both. Valid until the next objective is asked for. */
+const RpinnObjective *rpinn_run_target_joint_objective(const RpinnMemberTarget *target);
 /* How the settings ask for members to be minimised. */
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem);
 

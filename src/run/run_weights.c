@@ -5,10 +5,13 @@
 #include "draw_blocks.h"
 #include "importance.h"
 #include "independence_metropolis.h"
+#include "unknown_noise.h"
 
 /* What a thread weighs with. */
 typedef struct Scales {
-  RpinnDoubleTarget target; /* weights are differences of large numbers */
+  RpinnPosterior *posterior;
+  const RpinnNoisePosterior *noise; /* what the noise of draws was drawn from */
+  RpinnDoubleTarget target;         /* weights are differences of large numbers */
   RpinnImportance *importance;
 } Scales;
 
@@ -20,8 +23,11 @@ typedef struct Weighing {
   size_t count;
 } Weighing;
 
-static RpinnStatus make_scales(RpinnContext *context, const RpinnPosterior *posterior, Scales *scales) {
+static RpinnStatus make_scales(RpinnContext *context, const RpinnRun *run, RpinnPosterior *posterior,
+                               Scales *scales) {
   const RpinnEnergyModel *model = &posterior->model;
+  scales->posterior = posterior;
+  scales->noise = &run->noise.posterior;
   RPINN_TRY(rpinn_double_target_open(context, posterior, &scales->target));
   scales->importance =
       rpinn_importance_create(model->num_rows, model->num_parameters, model->prior_root, model->prior_mean);
@@ -46,12 +52,18 @@ static void *scales_of(void *user, size_t thread) {
   return &((Weighing *)user)->scales[thread];
 }
 
+/* posterior / q over theta given eta, times posterior / q over eta; the latter is 1 where all noise is known. */
 static RpinnStatus weigh_member(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
                                 double *log_weight) {
   const Scales *scales = worker;
+  const double *theta = draw->stored->parameters, *eta = theta + scales->posterior->model.num_parameters;
   (void)context;
-  return rpinn_importance_log_weight_of_target(scales->importance, &scales->target.squares,
-                                               draw->stored->parameters, log_weight);
+  rpinn_posterior_set_noise(scales->posterior, eta);
+  RPINN_TRY(
+      rpinn_importance_log_weight_of_target(scales->importance, &scales->target.squares, theta, log_weight));
+  *log_weight -= rpinn_noise_energy(scales->posterior, eta, NULL) +
+                 rpinn_noise_posterior_log_density(scales->noise, eta);
+  return RPINN_OK;
 }
 
 static RpinnStatus take_weight(void *user, const RpinnVisitedDraw *draw, const double *log_weight) {
@@ -88,7 +100,7 @@ static RpinnStatus weigh(Weighing *weighing, RpinnRunWeights *weights, bool corr
   weighing->scales = calloc(run->num_posteriors, sizeof *weighing->scales);
   if (!weighing->scales) return rpinn_fail_memory(weighing->context);
   for (size_t i = 0; i < run->num_posteriors; i++)
-    RPINN_TRY(make_scales(weighing->context, run->posteriors[i], &weighing->scales[i]));
+    RPINN_TRY(make_scales(weighing->context, run, run->posteriors[i], &weighing->scales[i]));
   weighing->log_weights = calloc(run->num_samples + 1, sizeof(double));
   double *smoothed = calloc(run->num_samples + 1, sizeof *smoothed);
   RpinnStatus status = weighing->log_weights && smoothed ? RPINN_OK : RPINN_ERROR_MEMORY;

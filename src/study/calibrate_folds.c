@@ -186,6 +186,7 @@ static RpinnStatus hold_out(const Fold *fold, size_t term) {
   held->name = rpinn_arena_copy_text(problem->arena, name, strlen(name));
   if (!held->name) return rpinn_fail_memory(fold->context);
   held->is_test = true;
+  held->unknown_noise = (RpinnUnknownNoise){0}; /* as the term's, see find_noise */
   held->source = RPINN_DATA_CSV;
   held->data.text = "data.csv";
   held->perturb = false;
@@ -210,6 +211,7 @@ RpinnStatus rpinn_calibration_leave_fold(RpinnContext *context, const RpinnCalib
       RPINN_TRY(hold_out(&fold, t));
     } else {
       terms[t].is_test = true;
+      terms[t].unknown_noise = (RpinnUnknownNoise){0};
       RPINN_TRY(take_rows(&fold, t, true, &fold.rows[t]));
     }
   }
@@ -233,7 +235,10 @@ static size_t find_term(const RpinnCalibration *calibration, const RpinnProblem 
 static double find_noise(const RpinnCalibration *calibration, const RpinnRun *run, size_t held, size_t term,
                          size_t point) {
   double stated = rpinn_data_set_noise(run->posteriors[0]->data, held, point);
-  return stated > 0 ? stated : calibration->base->posteriors[0]->sigmas.terms[term];
+  if (stated > 0) return stated;
+  if (run->problem->terms[term].unknown_noise.present)
+    return run->posteriors[0]->sigmas.terms[term]; /* learnt */
+  return calibration->base->posteriors[0]->sigmas.terms[term];
 }
 
 RpinnStatus rpinn_calibration_find_held_out(RpinnContext *context, const RpinnCalibration *calibration,

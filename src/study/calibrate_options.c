@@ -156,8 +156,8 @@ static bool has_truth(const RpinnPosterior *posterior) {
   double ignored;
   for (size_t q = 0; q < posterior->problem->num_predicted; q++)
     if (posterior->data->predicted_truth[q]) return true;
-  for (size_t k = 0; k < posterior->problem->num_unknowns; k++)
-    if (rpinn_truth_of_unknown(&posterior->data->truth, k, &ignored)) return true;
+  for (size_t k = 0; k < posterior->problem->num_unknowns + posterior->num_noises; k++)
+    if (rpinn_draw_outputs_scalar_truth(posterior, k, &ignored)) return true;
   return false;
 }
 

@@ -13,6 +13,7 @@
 #include "double_target.h"
 #include "draw_outputs.h"
 #include "importance.h"
+#include "unknown_noise.h"
 
 enum { MAX_ATTEMPTS = 100 };
 
@@ -59,9 +60,10 @@ typedef struct Draw {
   RpinnPosterior *posterior;
   RpinnArena *arena; /* for what stays */
   RpinnDrawOutputs outputs;
-  double *theta, *rows, *noise; /* [N], [M] whitened at theta, [M] epsilon */
-  double *values;               /* [outputs.num_values] */
-  RpinnReplacedRows *replaced;  /* [num_terms] */
+  double *theta;               /* [N], then [K] logarithms of noise that is not known */
+  double *rows, *noise;        /* [M] whitened at theta, [M] epsilon */
+  double *values;              /* [outputs.num_values] */
+  RpinnReplacedRows *replaced; /* [num_terms] */
   double log_likelihood;
 } Draw;
 
@@ -69,6 +71,16 @@ static bool all_finite(size_t count, const double *values) {
   for (size_t i = 0; i < count; i++)
     if (!isfinite(values[i])) return false;
   return true;
+}
+
+/* Noise that is not known, from its prior. */
+static void draw_noise(Draw *draw, size_t attempt) {
+  RpinnPosterior *posterior = draw->posterior;
+  double *eta = draw->theta + posterior->model.num_parameters;
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_SIMULATION, attempt, 2);
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    eta[k] = posterior->noises[k].prior_mean + posterior->noises[k].prior_std * rpinn_stream_normal(&stream);
+  if (posterior->num_noises) rpinn_posterior_set_noise(posterior, eta);
 }
 
 /* Parameters whose rows or predictions are not finite have no data: others are drawn in their place. */
@@ -81,6 +93,7 @@ static RpinnStatus draw_parameters(RpinnContext *context, Draw *draw, const Rpin
     rpinn_stream_normals(&data, model->num_rows, draw->noise);
     for (size_t j = 0; j < model->num_parameters; j++)
       draw->theta[j] = model->prior_mean[j] + draw->theta[j] / model->prior_root[j];
+    draw_noise(draw, attempt);
     RPINN_TRY(squares->residuals(squares->data, draw->theta, draw->rows));
     RPINN_TRY(rpinn_draw_outputs_evaluate(&draw->outputs, draw->posterior, draw->theta, draw->values));
     if (all_finite(model->num_rows, draw->rows) && all_finite(draw->outputs.num_values, draw->values))
@@ -155,7 +168,7 @@ static RpinnStatus make_draw(RpinnContext *context, Draw *draw) {
   size_t M = posterior->model.num_rows, N = posterior->model.num_parameters;
   RpinnDoubleTarget target;
   RPINN_TRY(rpinn_draw_outputs_plan(context, posterior, &draw->outputs));
-  draw->theta = RPINN_ARENA_NEW(posterior->arena, double, N + 1);
+  draw->theta = RPINN_ARENA_NEW(posterior->arena, double, N + posterior->num_noises + 1);
   draw->rows = RPINN_ARENA_NEW(posterior->arena, double, M + 1);
   draw->noise = RPINN_ARENA_NEW(posterior->arena, double, M + 1);
   draw->values = RPINN_ARENA_NEW(draw->arena, double, draw->outputs.num_values + 1);
@@ -181,6 +194,18 @@ static void fix_outputs(const RpinnPosterior *posterior, RpinnProblem *problem) 
   }
 }
 
+/* And so does that of noise which starts from the spread of the data. */
+static void fix_noise(const RpinnPosterior *posterior, RpinnProblem *problem) {
+  for (size_t k = 0; k < posterior->num_noises; k++) {
+    const RpinnNoiseLevel *noise = &posterior->noises[k];
+    RpinnUnknownNoise *unknown = &problem->terms[posterior->fitted[noise->term]].unknown_noise;
+    unknown->has_prior = true;
+    unknown->prior_mean = noise->prior_mean;
+    unknown->prior_std = noise->prior_std;
+    unknown->start = noise->start;
+  }
+}
+
 RpinnStatus rpinn_calibration_simulate(RpinnContext *context, RpinnProblem *problem,
                                        RpinnSimulation *simulation) {
   Draw draw = {.arena = problem->arena};
@@ -188,6 +213,7 @@ RpinnStatus rpinn_calibration_simulate(RpinnContext *context, RpinnProblem *prob
   RpinnStatus status = make_draw(context, &draw);
   if (status == RPINN_OK) {
     fix_outputs(draw.posterior, problem);
+    fix_noise(draw.posterior, problem);
     problem->replaced = draw.replaced;
     *simulation = (RpinnSimulation){draw.values, draw.log_likelihood};
   }

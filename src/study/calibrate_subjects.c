@@ -17,11 +17,11 @@ static RpinnStatus add_subject(RpinnContext *context, RpinnCalibration *calibrat
 }
 
 static bool is_known(const RpinnCalibration *calibration, RpinnSubjectKind kind, size_t index) {
-  const RpinnDataSet *data = calibration->base->posteriors[0]->data;
+  const RpinnPosterior *posterior = calibration->base->posteriors[0];
   double ignored;
   if (calibration->source == RPINN_FROM_PRIOR) return true;
-  return kind == RPINN_SUBJECT_UNKNOWN ? rpinn_truth_of_unknown(&data->truth, index, &ignored)
-                                       : data->predicted_truth[index] != NULL;
+  return kind == RPINN_SUBJECT_UNKNOWN ? rpinn_draw_outputs_scalar_truth(posterior, index, &ignored)
+                                       : posterior->data->predicted_truth[index] != NULL;
 }
 
 /* An unknown that predict: names too is scored once, as the number that it is. */
@@ -42,18 +42,20 @@ static RpinnStatus list_terms(RpinnContext *context, RpinnCalibration *calibrati
 }
 
 RpinnStatus rpinn_calibration_list_subjects(RpinnContext *context, RpinnCalibration *calibration) {
-  const RpinnProblem *problem = calibration->base->posteriors[0]->problem;
-  calibration->subjects =
-      RPINN_ARENA_NEW(calibration->arena, RpinnCalibrationSubject,
-                      problem->num_predicted + problem->num_unknowns + problem->num_terms + 1);
+  const RpinnPosterior *posterior = calibration->base->posteriors[0];
+  const RpinnProblem *problem = posterior->problem;
+  size_t num_scalars = problem->num_unknowns + posterior->num_noises;
+  calibration->subjects = RPINN_ARENA_NEW(calibration->arena, RpinnCalibrationSubject,
+                                          problem->num_predicted + num_scalars + problem->num_terms + 1);
   if (!calibration->subjects) return rpinn_fail_memory(context);
   if (calibration->source == RPINN_FROM_DATA) return list_terms(context, calibration);
   for (size_t q = 0; q < problem->num_predicted; q++)
     if (is_known(calibration, RPINN_SUBJECT_QUANTITY, q) && !is_unknown_too(calibration, q))
       RPINN_TRY(add_subject(context, calibration, RPINN_SUBJECT_QUANTITY, q, problem->predicted[q].name));
-  for (size_t k = 0; k < problem->num_unknowns; k++)
+  for (size_t k = 0; k < num_scalars; k++)
     if (is_known(calibration, RPINN_SUBJECT_UNKNOWN, k))
-      RPINN_TRY(add_subject(context, calibration, RPINN_SUBJECT_UNKNOWN, k, problem->unknowns[k].name));
+      RPINN_TRY(add_subject(context, calibration, RPINN_SUBJECT_UNKNOWN, k,
+                            rpinn_draw_outputs_scalar(posterior, k)));
   if (calibration->source != RPINN_FROM_PRIOR) return RPINN_OK;
   return add_subject(context, calibration, RPINN_SUBJECT_LIKELIHOOD, 0, "log likelihood");
 }
@@ -101,7 +103,7 @@ static RpinnStatus score_unknown(Scorer *scorer, size_t index, RpinnCalibrationS
   if (scorer->simulation)
     truth = scorer->simulation->outputs[at];
   else
-    rpinn_truth_of_unknown(&scorer->run->posteriors[0]->data->truth, index, &truth);
+    rpinn_draw_outputs_scalar_truth(scorer->run->posteriors[0], index, &truth);
   return rpinn_calibration_score(scorer->draws, at, 1, &truth, NULL, &scorer->stream, score);
 }
 

@@ -1,0 +1,150 @@
+#include "predictive_bands.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "rank_interval.h"
+
+enum {
+  MOST_TERMS = 40000000 /* of all sums together, in one iteration */,
+  FEWEST_DRAWS = 100,
+  MAX_STEPS = 60
+};
+
+/* A measured term: not an equation that is to hold exactly, and not a prior. */
+static bool measures(const RpinnRun *run, size_t t, size_t quantity) {
+  const RpinnTerm *term = &run->problem->terms[t];
+  const RpinnTermData *data = &run->posteriors[0]->data->terms[t];
+  bool is_measured =
+      term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV || data->from_file || term->perturb;
+  return !term->is_test && is_measured && !data->missing && term->source != RPINN_DATA_GAUSSIAN &&
+         term->expect.expression == run->problem->predicted[quantity].expression &&
+         (term->unknown_noise.present || data->typical_noise > 0);
+}
+
+size_t rpinn_run_measuring_term(const RpinnRun *run, size_t quantity) {
+  size_t count = run->problem->num_terms;
+  if (rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_LIKELIHOOD) != RPINN_LIKELIHOOD_NOISE)
+    return count;
+  for (size_t t = 0; t < count; t++)
+    if (measures(run, t, quantity)) return t;
+  return count;
+}
+
+/* Known noise of a measurement at point p of the predictions; NaN where its expression says none. */
+static RpinnStatus known_noise(RpinnContext *context, const RpinnRun *run, size_t t, size_t p,
+                               double *noise) {
+  const RpinnProblem *problem = run->posteriors[0]->problem;
+  const RpinnDataSet *data = run->posteriors[0]->data;
+  const RpinnTerm *term = &problem->terms[t];
+  *noise = data->terms[t].typical_noise;
+  if (!term->row_noise.text || data->terms[t].noise_from_file) return RPINN_OK;
+  RpinnExpressionInputs inputs = {.coordinates = data->predict.x + p * problem->num_coordinates};
+  if (rpinn_expression_evaluate(problem->pool, term->row_noise.expression, &inputs, noise) != RPINN_OK)
+    return rpinn_fail_memory(context);
+  if (!(*noise > 0 && isfinite(*noise))) *noise = (double)NAN;
+  return RPINN_OK;
+}
+
+/* ---- quantiles of the mixture ---- */
+
+typedef struct Mixture {
+  const RpinnRun *run;
+  size_t num_draws, every;  /* of the kept draws */
+  size_t noise_at;          /* where a draw has its noise; SIZE_MAX: it is known */
+  double *centres, *noises; /* [num_draws] */
+} Mixture;
+
+static void fill(const Mixture *mixture, size_t value, double noise) {
+  for (size_t k = 0; k < mixture->num_draws; k++) {
+    const double *draw = rpinn_kept_draws_get(mixture->run->results.kept, k * mixture->every);
+    mixture->centres[k] = draw[value];
+    mixture->noises[k] = mixture->noise_at == SIZE_MAX ? noise : draw[mixture->noise_at];
+  }
+}
+
+/* F(y), and its slope. */
+static double share_below(const Mixture *mixture, double y, double *slope) {
+  static const double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794;
+  double sum = 0, slopes = 0;
+  for (size_t k = 0; k < mixture->num_draws; k++) {
+    double z = (y - mixture->centres[k]) / mixture->noises[k];
+    sum += 0.5 * erfc(-z * root_half);
+    slopes += inverse_root_two_pi * exp(-0.5 * z * z) / mixture->noises[k];
+  }
+  *slope = slopes / (double)mixture->num_draws;
+  return sum / (double)mixture->num_draws;
+}
+
+/* Newton's method within a bracket that every step narrows. */
+static double quantile(const Mixture *mixture, double probability) {
+  double low = (double)INFINITY, high = -(double)INFINITY, mean = 0, square = 0;
+  for (size_t k = 0; k < mixture->num_draws; k++) {
+    double c = mixture->centres[k], s = mixture->noises[k];
+    if (!isfinite(c) || !(s > 0)) return (double)NAN;
+    low = fmin(low, c - 9 * s);
+    high = fmax(high, c + 9 * s);
+    mean += c / (double)mixture->num_draws;
+    square += (c * c + s * s) / (double)mixture->num_draws;
+  }
+  double y = mean + (probability < 0.5 ? -1.96 : 1.96) * sqrt(fmax(0, square - mean * mean));
+  double tolerance = 1e-10 * (high - low);
+  for (int step = 0; step < MAX_STEPS; step++) {
+    double slope, excess = share_below(mixture, y, &slope) - probability;
+    *(excess < 0 ? &low : &high) = y;
+    double next = y - excess / slope;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (fabs(next - y) <= tolerance) return next;
+    y = next;
+  }
+  return y;
+}
+
+/* ---- the bands ---- */
+
+static RpinnStatus make_bands(RpinnContext *context, RpinnRun *run, size_t quantity, Mixture *mixture) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  size_t t = rpinn_run_measuring_term(run, quantity), num_points = run->outputs.num_points;
+  mixture->noise_at = SIZE_MAX;
+  if (t == run->problem->num_terms) return RPINN_OK;
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    if (posterior->fitted[posterior->noises[k].term] == t)
+      mixture->noise_at = run->outputs.unknown_start + run->problem->num_unknowns + k;
+  for (size_t p = 0; p < num_points; p++) {
+    size_t at = quantity * num_points + p;
+    double noise;
+    RPINN_TRY(known_noise(context, run, t, p, &noise));
+    fill(mixture, at, noise);
+    run->results.predictive_low[at] = quantile(mixture, 0.025);
+    run->results.predictive_high[at] = quantile(mixture, 0.975);
+  }
+  return RPINN_OK;
+}
+
+/* Few enough draws for the work, evenly chosen. */
+static void choose_draws(const RpinnRun *run, Mixture *mixture) {
+  size_t count = rpinn_kept_draws_count(run->results.kept), values = run->outputs.num_points + 1;
+  size_t most = MOST_TERMS / values > FEWEST_DRAWS ? MOST_TERMS / values : FEWEST_DRAWS;
+  mixture->every = count ? (count - 1) / most + 1 : 1;
+  mixture->num_draws = count ? (count - 1) / mixture->every + 1 : 0;
+}
+
+RpinnStatus rpinn_run_make_predictive_bands(RpinnContext *context, RpinnRun *run) {
+  RpinnRunResults *results = &run->results;
+  size_t count = run->outputs.num_quantities * run->outputs.num_points;
+  Mixture mixture = {.run = run};
+  results->predictive_low = malloc((2 * count + 1) * sizeof(double));
+  if (!results->predictive_low) return rpinn_fail_memory(context);
+  results->predictive_high = results->predictive_low + count;
+  for (size_t i = 0; i < 2 * count; i++) results->predictive_low[i] = (double)NAN;
+  choose_draws(run, &mixture);
+  if (mixture.num_draws < RPINN_INTERVAL_MIN_DRAWS) return RPINN_OK;
+  mixture.centres = malloc(2 * mixture.num_draws * sizeof(double));
+  if (!mixture.centres) return rpinn_fail_memory(context);
+  mixture.noises = mixture.centres + mixture.num_draws;
+  RpinnStatus status = RPINN_OK;
+  for (size_t q = 0; q < run->outputs.num_quantities && status == RPINN_OK; q++)
+    status = make_bands(context, run, q, &mixture);
+  free(mixture.centres);
+  return status;
+}
