@@ -44,6 +44,7 @@ static RpinnStatus read_row(RpinnContext *context, const RpinnCalibration *calib
   RPINN_TRY(rpinn_json_require(context, value, "scores", RPINN_JSON_OBJECT, &scores));
   rpinn_json_as_number(rpinn_json_find(value, "seconds"), &row->seconds);
   rpinn_json_as_number(rpinn_json_find(value, "prior_scale"), &row->prior_scale);
+  rpinn_json_as_number(rpinn_json_find(value, "draws"), &row->num_draws);
   row->verdict = (double)NAN;
   const RpinnJsonValue *word = rpinn_json_find(value, "verdict");
   for (int k = RPINN_VERDICT_GOOD; k <= RPINN_VERDICT_BAD; k++)
@@ -138,6 +139,7 @@ RpinnStatus rpinn_calibration_write_row(RpinnContext *context, const RpinnCalibr
   rpinn_json_open(&json, NULL, '{');
   rpinn_json_number(&json, "seconds", row->seconds);
   rpinn_json_number(&json, "prior_scale", row->prior_scale);
+  rpinn_json_number(&json, "draws", row->num_draws);
   if (!isnan(row->verdict))
     rpinn_json_text(&json, "verdict", rpinn_verdict_word_name((RpinnVerdictWord)row->verdict));
   rpinn_json_open(&json, "scores", '{');

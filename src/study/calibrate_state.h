@@ -37,7 +37,8 @@ typedef struct RpinnCalibrationSubject {
 /* One run, scored. */
 typedef struct RpinnCalibrationRow {
   double seconds, prior_scale;
-  double verdict;                /* RpinnVerdictWord */
+  double verdict;                /* RpinnVerdictWord; NaN: not known */
+  double num_draws;              /* whose ranks were looked at: of chains, thinned */
   RpinnCalibrationScore *scores; /* [num_subjects] */
 } RpinnCalibrationRow;
 

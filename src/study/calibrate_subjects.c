@@ -133,6 +133,7 @@ static RpinnStatus score_subjects(Scorer *scorer, RpinnCalibrationRow *row) {
       return rpinn_fail_memory(scorer->context);
   const RpinnVerdict *verdict = rpinn_run_verdict(scorer->run);
   row->verdict = verdict ? (double)verdict->word : (double)NAN;
+  row->num_draws = (double)rpinn_kept_draws_count(scorer->draws);
   row->seconds = scorer->run->seconds;
   row->prior_scale = scorer->run->posteriors[0]->sigmas.prior;
   return RPINN_OK;

@@ -116,17 +116,17 @@ static void write_csv_row(const RpinnCalibration *calibration, size_t m, size_t 
   rpinn_text_append(csv, "%s,%zu,%s", calibration->methods[m].name, d + 1, calibration->subjects[s].name);
   for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++) rpinn_text_append(csv, ",%.6g", score->coverage[l]);
   for (size_t l = 0; l < RPINN_CALIBRATION_LEVELS; l++) rpinn_text_append(csv, ",%.6g", score->width[l]);
-  rpinn_text_append(csv, ",%.6g,%.6g,%.6g,%.3f,%s,%.0f,%.6g,%.6g,%.6g\n", score->crps, score->error,
+  rpinn_text_append(csv, ",%.6g,%.6g,%.6g,%.3f,%s,%.0f,%.0f,%.6g,%.6g,%.6g\n", score->crps, score->error,
                     row->prior_scale, row->seconds,
                     isnan(row->verdict) ? "" : rpinn_verdict_word_name((RpinnVerdictWord)row->verdict),
-                    score->num_points, score->z_mean, score->z_square, score->z_inside);
+                    row->num_draws, score->num_points, score->z_mean, score->z_square, score->z_inside);
 }
 
 static void write_csv(RpinnCalibration *calibration) {
   rpinn_text_append(
       &calibration->csv,
       "method,data_set,name,coverage50,coverage80,coverage95,width50,width80,width95,crps,error,"
-      "prior_scale,seconds,verdict,points,z_mean,z_square,z_inside\n");
+      "prior_scale,seconds,verdict,draws,points,z_mean,z_square,z_inside\n");
   for (size_t m = 0; m < calibration->num_methods; m++)
     for (size_t d = 0; d < calibration->methods[m].num_made; d++)
       for (size_t s = 0; s < calibration->num_subjects; s++)

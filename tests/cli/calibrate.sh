@@ -244,4 +244,8 @@ run 0 "${long[@]}" --out whole --quiet
 if ! cmp -s <(sed 's/"seconds": [0-9.]*,//' stopped/scores/nuts-0001.json) <(sed 's/"seconds": [0-9.]*,//' whole/scores/nuts-0001.json); then
   complain "a fold that was stopped has other scores"
 fi
+# Draws of chains are alike: as many are ranked as they are worth, and all members.
+draws=$(awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) if ($k == "draws") at = k } NR == 2 { print $at }' whole/calibration.csv)
+if ((draws < 39 || draws >= 600)); then complain "$draws of 600 draws of chains were ranked"; fi
+has "$(< folds/scores/rpinn-0001.json)" '"draws": 79,'
 exit $failed
