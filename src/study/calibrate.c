@@ -20,14 +20,16 @@ static RpinnStatus check_seed(RpinnContext *context, const RpinnProblem *base) {
 static RpinnStatus make_run(RpinnContext *context, RpinnCalibration *calibration, const RpinnProblem *problem,
                             const RpinnSimulation *simulation, size_t method, size_t data_set) {
   char name[96], path[RPINN_PATH_SIZE];
+  double started = rpinn_task_pool_now();
   RpinnRun *run;
   snprintf(name, sizeof name, "%.80s-%04zu", calibration->methods[method].name, data_set + 1);
   RPINN_TRY(rpinn_calibration_run(context, calibration, problem, name, path, &run));
   calibration->interrupted = rpinn_run_interrupted(run);
+  RpinnCalibrationRow *row = &calibration->methods[method].rows[data_set];
   RpinnStatus status = RPINN_OK;
   if (!calibration->interrupted)
-    status = rpinn_calibration_score_run(context, calibration, run, simulation, data_set,
-                                         &calibration->methods[method].rows[data_set]);
+    status = rpinn_calibration_score_run(context, calibration, run, simulation, data_set, row);
+  row->seconds = fmax(row->seconds, rpinn_task_pool_now() - started); /* results and verdict take time too */
   if (!calibration->interrupted && status == RPINN_OK)
     status = rpinn_calibration_write_row(context, calibration, method, data_set);
   rpinn_run_destroy(run);
