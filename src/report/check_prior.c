@@ -111,6 +111,7 @@ static void write_text(const RpinnRun *run, const RpinnJsonValue *found, RpinnTe
     rpinn_prior_lines(prior, true, text);
   else
     rpinn_text_append(text, "\n  the scale is given: %.4g\n", rpinn_summary_number(prior, "scale"));
+  if (!bands->first) return; /* nothing is predicted */
   rpinn_text_append(text, "\n  the prior alone, %d draws %8s %11s %11s %11s %11s\n", RPINN_NUM_PRIOR_DRAWS,
                     "2.5 %", "median", "97.5 %", "data from", "to");
   static const char *const keys[] = {"q025", "median", "q975", "data_low", "data_high"};
