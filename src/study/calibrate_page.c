@@ -129,6 +129,11 @@ static void write_coverage_cell(RpinnText *page, RpinnCalibrationMean mean) {
   rpinn_text_append(page, "<td>%.1f&#8201;&#177;&#8201;%.1f</td>", 100 * mean.mean, 100 * mean.error);
 }
 
+static void write_z_cells(RpinnText *page, double mean, double deviation) {
+  rpinn_text_append(page, "<td>%s%.2f</td><td>%.2f</td>", mean < -0.005 ? "&#8722;" : "", fabs(mean),
+                    deviation);
+}
+
 static void write_row(const RpinnCalibration *calibration, size_t m, size_t s, RpinnText *page) {
   RpinnCalibrationSummary summary;
   rpinn_calibration_summary(calibration, m, s, &summary);
@@ -142,8 +147,7 @@ static void write_row(const RpinnCalibration *calibration, size_t m, size_t s, R
   if (calibration->source == RPINN_FROM_PRIOR)
     rpinn_table_number(page, rpinn_calibration_uniformity(calibration, m, s), 2);
   if (calibration->source == RPINN_FROM_DATA) {
-    rpinn_table_number(page, summary.z_mean, 2);
-    rpinn_table_number(page, summary.z_deviation, 3);
+    write_z_cells(page, summary.z_mean, summary.z_deviation);
     rpinn_table_percent(page, summary.z_inside);
   }
   rpinn_text_append(page, "</tr>\n");
@@ -197,8 +201,7 @@ static void write_left_out(const RpinnCalibration *calibration, RpinnText *page)
     const RpinnLeftOutRows *rows = &calibration->left_out[s];
     rpinn_table_open_row(page, calibration->subjects[s].name);
     rpinn_table_number(page, rows->num_rows, 6);
-    rpinn_table_number(page, rows->mean, 2);
-    rpinn_table_number(page, rows->deviation, 3);
+    write_z_cells(page, rows->mean, rows->deviation);
     rpinn_table_percent(page, rows->inside);
     rpinn_text_append(page, "</tr>\n");
   }
@@ -229,7 +232,7 @@ static RpinnStatus write_coverage(const RpinnCalibration *calibration, RpinnText
 
 /* Figures that belong together begin on a line of their own. */
 static void next_row(RpinnText *page) {
-  rpinn_text_append(page, "</div>\n<div class=\"figures maps\">\n");
+  rpinn_text_append(page, "</div>\n<div class=\"figures maps\" style=\"margin-top:1.25rem\">\n");
 }
 
 static RpinnStatus draw_each_method(const RpinnCalibration *calibration, size_t subject,
@@ -241,22 +244,35 @@ static RpinnStatus draw_each_method(const RpinnCalibration *calibration, size_t 
   return RPINN_OK;
 }
 
+static const char *explain_ranks(const RpinnCalibration *calibration) {
+  switch (calibration->source) {
+  case RPINN_FROM_PRIOR:
+    return "Where truths stand among the draws: flat where both come from one posterior. A valley: the draws "
+           "are too "
+           "narrow; a hill: too wide; a slope: they lie to one side.";
+  case RPINN_FROM_DATA:
+    return "Where rows that were left out stand among the draws, to which noise was added. A valley: the "
+           "draws are too "
+           "narrow, or the noise is larger than stated; a hill: wider than need be; a slope: they lie to one "
+           "side.";
+  default:
+    return "Where the truth stands among the draws. A valley: the draws are too narrow; a hill: wider than "
+           "need be; a "
+           "slope: they lie to one side. Points of a data set stand and fall together: the band is that of "
+           "as many ranks "
+           "as there are data sets.";
+  }
+}
+
+/* A row of figures for each subject, where it has several. */
 static RpinnStatus write_ranks(const RpinnCalibration *calibration, RpinnText *page) {
   bool prior = calibration->source == RPINN_FROM_PRIOR;
-  open_section(
-      page, "Ranks",
-      prior
-          ? "Where truths stand among the draws: flat where both come from one posterior. A valley: the "
-            "draws are too narrow; a hill: too wide; a slope: they lie to one side."
-          : "Where the truth stands among the draws. A valley: the draws are too narrow; a hill: wider than "
-            "need be; a slope: they lie to one side. Points of a data set stand and fall together: the band "
-            "is that of as many ranks as there are data sets.");
+  open_section(page, "Ranks", explain_ranks(calibration));
   for (size_t s = 0; s < calibration->num_subjects; s++) {
+    if (s && (prior || calibration->num_methods > 1)) next_row(page);
     RPINN_TRY(draw_each_method(calibration, s, rpinn_calibration_draw_ranks, page));
-    if (!prior) continue;
-    next_row(page);
-    RPINN_TRY(draw_each_method(calibration, s, rpinn_calibration_draw_distribution, page));
-    next_row(page);
+    if (prior && calibration->num_methods > 1) next_row(page);
+    if (prior) RPINN_TRY(draw_each_method(calibration, s, rpinn_calibration_draw_distribution, page));
   }
   close_section(page);
   return RPINN_OK;
