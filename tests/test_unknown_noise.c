@@ -564,6 +564,7 @@ static void collapses_are_told(void **state) {
   check_refused(bench, yaml, "", "cannot be learnt");
   snprintf(yaml, sizeof yaml, format, "0", "40", "0.5");
   assert_true(json_flag(run_make(bench, "nothing", yaml, ""), "noise/d/all_noise"));
+  assert_non_null(strstr(run_read(bench, "nothing", "summary.json"), "The noise of 'd' is learnt as"));
   check_refused(bench, yaml, "prior_scale=evidence", "explains the data as noise");
   check_refused(bench, linear_yaml, "prior_scale=inf method=rpinn", "needs a prior on every parameter");
   check_refused(bench, linear_yaml, "likelihood=uniform",

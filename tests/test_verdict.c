@@ -259,6 +259,21 @@ static void rows_left_out(void **state) {
   check_nothing(&made);
 }
 
+/* Learnt noise has no stated one to be compared with: the spread of the data is what it must be below. */
+static void learnt_noise_is_below_the_spread(void **state) {
+  (void)state;
+  Evidence made;
+  make_good(&made);
+  made.terms[0].noise = (double)NAN;
+  made.terms[0].spread = 0.1052;
+  check_only(
+      &made, "all_noise", RPINN_SEVERITY_CAUTION,
+      "The noise of 'd' is learnt as 0.1, as much as the spread of its data, 0.105: the model explains "
+      "nothing of them. State the noise, give it a prior, or look at the other terms.");
+  made.terms[0].spread = 0.1054; /* 0.95 of it is above 0.1 */
+  check_nothing(&made);
+}
+
 /* 25 degrees of freedom: 0.18 is 4.52 deviations below. */
 static void overstated_noise(void **state) {
   (void)state;
@@ -536,6 +551,7 @@ int main(void) {
                                      cmocka_unit_test(misfit),
                                      cmocka_unit_test(rows_left_out),
                                      cmocka_unit_test(overstated_noise),
+                                     cmocka_unit_test(learnt_noise_is_below_the_spread),
                                      cmocka_unit_test(likelihood),
                                      cmocka_unit_test(collapse),
                                      cmocka_unit_test(prior),

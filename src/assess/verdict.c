@@ -156,6 +156,19 @@ static void judge_collapse(const RpinnVerdictEvidence *evidence, RpinnVerdict *v
        evidence->misfit, nothing);
 }
 
+/* Noise that was learnt as large as the spread of its data: no misfit can show that the model explains nothing of them. */
+static void judge_learnt_noise(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  for (size_t t = 0; t < evidence->num_terms; t++) {
+    const RpinnTermEvidence *term = &evidence->terms[t];
+    if (!(term->spread > 0 && term->sigma > RPINN_ALL_NOISE_SHARE * term->spread)) continue;
+    find(
+        verdict, RPINN_FOUND_ALL_NOISE, RPINN_SEVERITY_CAUTION,
+        "The noise of '%.60s' is learnt as %.3g, as much as the spread of its data, %.3g: the model explains "
+        "nothing of them. State the noise, give it a prior, or look at the other terms.",
+        term->name, term->sigma, term->spread);
+  }
+}
+
 static RpinnSeverity misfit_of(const RpinnTermEvidence *term) {
   double chance = deviate(term->loss, term->loss_freedom);
   if (term->loss > RPINN_MISFIT_BAD && chance > RPINN_DEVIATE_BAD) return RPINN_SEVERITY_BAD;
@@ -349,6 +362,7 @@ static void sort(RpinnVerdict *verdict) {
 void rpinn_verdict_judge(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
   memset(verdict, 0, sizeof *verdict);
   judge_collapse(evidence, verdict);
+  judge_learnt_noise(evidence, verdict);
   judge_failures(evidence, verdict);
   judge_convergence(evidence, verdict);
   judge_linearisation(evidence, verdict);

@@ -11,6 +11,7 @@
 /* X(ENUMERATOR, id), in the order in which findings of one severity are listed; docs/verdicts.md has their table. */
 #define RPINN_VERDICT_FINDING_LIST(X)                                                                        \
   X(COLLAPSE, "collapse")                                                                                    \
+  X(ALL_NOISE, "all_noise")                                                                                  \
   X(FAILED, "failed")                                                                                        \
   X(UNCONVERGED, "unconverged")                                                                              \
   X(NO_MINIMUM, "no_minimum")                                                                                \
@@ -56,10 +57,11 @@ typedef enum RpinnVerdictFinding {
 #define RPINN_MISFIT_CAUTION      2.0 /* sum of squares per row */
 #define RPINN_MISFIT_BAD          4.0
 #define RPINN_LEFT_OUT_MEAN       0.4
-#define RPINN_LEFT_OUT_SPREAD     2.5 /* mean of z^2 */
-#define RPINN_OVERSTATED          0.3 /* mean of z^2 */
-#define RPINN_COLLAPSE_SHARE      0.9 /* of the misfit of networks at their prior means … */
-#define RPINN_COLLAPSE_MISFIT     2.0 /* … where that is a misfit at all */
+#define RPINN_LEFT_OUT_SPREAD     2.5  /* mean of z^2 */
+#define RPINN_OVERSTATED          0.3  /* mean of z^2 */
+#define RPINN_COLLAPSE_SHARE      0.9  /* of the misfit of networks at their prior means … */
+#define RPINN_COLLAPSE_MISFIT     2.0  /* … where that is a misfit at all */
+#define RPINN_ALL_NOISE_SHARE     0.95 /* of the spread of data, learnt as their noise */
 #define RPINN_NOISE_NOTE          1.1 /* the likelihood's deviation by the stated noise, or the other way round */
 #define RPINN_NOISE_CAUTION       1.4
 #define RPINN_BANDS_BY_SPREAD     6.0
@@ -76,6 +78,7 @@ typedef struct RpinnTermEvidence {
   const char *name;
   bool is_measured;    /* its data were measured; else they state how exactly something is to hold */
   double sigma, noise; /* the likelihood's deviation, and the stated one; NaN: none is stated */
+  double spread;       /* of the data, where sigma was learnt from them; else NaN */
   double num_rows;
   /* The sum of squares of its whitened rows at the draws, without offsets, by their number: 1 where the model is right. */
   double loss;         /* the median over draws */

@@ -81,7 +81,7 @@ RpinnStatus rpinn_section_check_unknown_noise(RpinnReader *reader, const char *o
                          "the noise of %s is unknown, but its data are exact; expected measured data, or "
                          "perturb: true",
                          owner);
-  if (!unknown->truth)
+  if (!(unknown->truth > 0))
     return rpinn_fail_at(reader->context, unknown->place,
                          "the noise of %s is unknown and its data are made: how much noise have they? "
                          "expected truth: beside unknown:, or start:",

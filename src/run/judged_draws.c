@@ -4,32 +4,36 @@
 #include <string.h>
 
 #include "run_targets.h"
+#include "unknown_noise.h"
 
 static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
   RpinnJudgedDraws *draws = user;
-  size_t N = draws->posterior->model.num_parameters;
+  size_t length = rpinn_posterior_num_drawn(draws->posterior);
   if (draw->stored->failed || draws->seen++ % draws->every != 0) return RPINN_OK;
   if (draws->count == RPINN_MAX_JUDGED_DRAWS) return RPINN_OK;
   uint32_t attempts =
       draws->run->method->has_offsets ? (uint32_t)draw->stored->statistics[RPINN_MEMBER_ATTEMPTS] : 0;
   draws->streams[draws->count] = rpinn_run_stream_member(draw->stored->index, attempts);
-  memcpy(draws->theta + draws->count++ * N, draw->stored->parameters, N * sizeof(double));
+  memcpy(draws->theta + draws->count++ * length, draw->stored->parameters, length * sizeof(double));
   return RPINN_OK;
 }
 
 RpinnStatus rpinn_judged_draws_open(RpinnContext *context, const RpinnRun *run, RpinnJudgedDraws *draws) {
   RpinnPosterior *posterior = run->posteriors[0];
-  size_t M = posterior->model.num_rows, N = posterior->model.num_parameters;
+  size_t M = posterior->model.num_rows, N = posterior->model.num_parameters,
+         length = rpinn_posterior_num_drawn(posterior);
   *draws = (RpinnJudgedDraws){.context = context, .run = run, .posterior = posterior};
   draws->every = (run->results.num_draws + RPINN_MAX_JUDGED_DRAWS - 1) / RPINN_MAX_JUDGED_DRAWS;
-  draws->theta = calloc(RPINN_MAX_JUDGED_DRAWS * N + M + 3 * N + 1, sizeof(double));
+  draws->theta = calloc(RPINN_MAX_JUDGED_DRAWS * length + M + 3 * N + 1, sizeof(double));
   if (!draws->theta) return rpinn_fail_memory(context);
-  draws->offsets = draws->theta + RPINN_MAX_JUDGED_DRAWS * N;
+  draws->offsets = draws->theta + RPINN_MAX_JUDGED_DRAWS * length;
   draws->root = draws->offsets + M + N;
   draws->mean = draws->root + N;
-  if (run->laplace.at)
-    memcpy(draws->theta, run->laplace.at, N * sizeof(double)), draws->count = 1;
-  else
+  if (run->laplace.at) {
+    memcpy(draws->theta, run->laplace.at, N * sizeof(double));
+    memcpy(draws->theta + N, posterior->eta, posterior->num_noises * sizeof(double));
+    draws->count = 1;
+  } else
     RPINN_TRY(rpinn_draw_store_visit(context, run->store, &run->plan, false, keep_draw, draws));
   RPINN_TRY(rpinn_double_target_open(context, posterior, &draws->target));
   draws->squares = draws->target.squares;
@@ -39,6 +43,8 @@ RpinnStatus rpinn_judged_draws_open(RpinnContext *context, const RpinnRun *run, 
 }
 
 void rpinn_judged_draws_close(RpinnJudgedDraws *draws) {
+  if (draws->run->noise.posterior.count)
+    rpinn_posterior_set_noise(draws->posterior, draws->run->noise.posterior.mode);
   rpinn_double_target_close(&draws->target);
   free(draws->theta);
 }
@@ -55,5 +61,7 @@ const double *rpinn_judged_draw(RpinnJudgedDraws *draws, size_t k) {
     for (size_t j = 0; j < N; j++)
       if (draws->root[j] > 0) draws->mean[j] += draws->offsets[M + j] / draws->root[j];
   }
-  return draws->theta + k * N;
+  const double *theta = draws->theta + k * rpinn_posterior_num_drawn(draws->posterior);
+  rpinn_posterior_set_noise(draws->posterior, theta + N);
+  return theta;
 }

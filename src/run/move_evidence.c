@@ -9,6 +9,7 @@
 #include "run_progress.h"
 #include "run_verdict.h"
 #include "scale_trial.h"
+#include "unknown_noise.h"
 
 enum { MAX_MOVED = 8, ITERATIONS = 100 };
 
@@ -16,7 +17,7 @@ typedef struct Moves {
   RpinnJudgedDraws *draws;
   double pull;                  /* of the prior on networks, by what it was */
   RpinnMoments *before, *after; /* of all outputs */
-  double *theta;                /* [N] */
+  double *theta;                /* [N], then the noise [K] of the draw */
   double *offsets;              /* [M + N] */
   double *values;               /* [outputs] */
 } Moves;
@@ -53,10 +54,10 @@ static RpinnStatus add_outputs(const Moves *moves, const double *theta, RpinnMom
 
 static RpinnStatus move_all(Moves *moves) {
   RpinnJudgedDraws *draws = moves->draws;
-  size_t N = draws->posterior->model.num_parameters;
+  size_t length = rpinn_posterior_num_drawn(draws->posterior);
   for (size_t k = 0; k < draws->count && k < MAX_MOVED; k++) {
     const double *theta = rpinn_judged_draw(draws, k);
-    memcpy(moves->theta, theta, N * sizeof(double));
+    memcpy(moves->theta, theta, length * sizeof(double));
     RPINN_TRY(add_outputs(moves, theta, moves->before));
     RPINN_TRY(minimise(moves));
     if (is_stopped(moves)) return rpinn_fail_interrupted(draws->context);
@@ -94,13 +95,14 @@ static RpinnStatus compare(const Moves *moves, double *shifts, double *widths) {
 
 RpinnStatus rpinn_run_move_draws(RpinnJudgedDraws *draws, double pull, double *shifts, double *widths) {
   const RpinnEnergyModel *model = &draws->posterior->model;
-  size_t count = draws->run->outputs.num_values;
+  size_t count = draws->run->outputs.num_values, length = rpinn_posterior_num_drawn(draws->posterior);
   Moves moves = {.draws = draws,
                  .pull = pull,
                  .before = rpinn_moments_create(count),
                  .after = rpinn_moments_create(count),
-                 .theta = malloc((2 * model->num_parameters + model->num_rows + count + 1) * sizeof(double))};
-  moves.offsets = moves.theta + model->num_parameters;
+                 .theta =
+                     malloc((length + model->num_parameters + model->num_rows + count + 1) * sizeof(double))};
+  moves.offsets = moves.theta + length;
   moves.values = moves.offsets + model->num_rows + model->num_parameters;
   RpinnStatus status = moves.before && moves.after && moves.theta ? move_all(&moves) : RPINN_ERROR_MEMORY;
   if (status == RPINN_OK) status = compare(&moves, shifts, widths);

@@ -16,6 +16,7 @@
 #include "scaled_rows.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
+#include "verdict.h"
 
 enum { MAX_STARTS = 8, ITERATIONS = 200, MAX_ROUNDS = 20 };
 static const double settled = 1e-3; /* of eta: a per mille of s */
@@ -393,7 +394,7 @@ void rpinn_run_reset_noise(RpinnRun *run) {
 
 bool rpinn_run_is_all_noise(const RpinnRun *run, size_t k) {
   const RpinnNoiseLevel *noise = &run->posteriors[0]->noises[k];
-  return noise->num_rows > 1 && exp(run->noise.posterior.mode[k]) > 0.95 * noise->spread;
+  return noise->num_rows > 1 && exp(run->noise.posterior.mode[k]) > RPINN_ALL_NOISE_SHARE * noise->spread;
 }
 
 /* The evidence needs a Gaussian prior on all parameters. */

@@ -269,7 +269,8 @@ static void describe_terms(const RpinnRun *run, RpinnTermEvidence *terms, bool *
         .name = term->name,
         .is_measured = is_data[first],
         .sigma = posterior->sigmas.terms[number],
-        .noise = term->has_noise && term->source != RPINN_DATA_GAUSSIAN ? term->noise : nan,
+        .noise = term->source != RPINN_DATA_GAUSSIAN ? posterior->data->terms[number].typical_noise : nan,
+        .spread = nan,
         .num_rows = (double)posterior->terms[t].num_rows,
         .loss = nan,
         .loss_freedom = nan,
@@ -278,6 +279,9 @@ static void describe_terms(const RpinnRun *run, RpinnTermEvidence *terms, bool *
         .z_square = nan,
         .z_freedom = nan};
   }
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    if (posterior->noises[k].num_rows > 1)
+      terms[posterior->noises[k].term].spread = posterior->noises[k].spread;
 }
 
 /* All that is not known yet. */
