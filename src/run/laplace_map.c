@@ -1,6 +1,8 @@
 /* theta* is the lowest minimum of E without offsets that Levenberg–Marquardt finds from draws of the prior (near zero a search
- * ends in u = 0 with all data as noise), then moved on by Gauss–Newton steps unless they raise E: for a linear model the
- * first one is exact. */
+ * ends in u = 0 with all data as noise). The searches are made in the precision of the run; from the lowest of them one more goes
+ * on in double, and then Gauss–Newton steps unless they raise E: for a linear model the first one is exact.
+ *
+ * Where a step is dear, all searches make a few, and only the best quarter goes on to the end. */
 #include "laplace_map.h"
 
 #include <math.h>
@@ -11,20 +13,30 @@
 #include "scale_trial.h"
 #include "task_pool.h"
 
-enum { NUM_STARTS = 8, ITERATIONS = 200, MAX_NEWTON_STEPS = 12 };
+enum {
+  NUM_STARTS = 8,
+  ITERATIONS = 200,
+  FIRST_ITERATIONS = 12, /* of each, where a step is dear … */
+  NUM_FOLLOWED = 2,      /* … and searches that go on */
+  MAX_NEWTON_STEPS = 12
+};
+static const double dear_step = 1e9; /* operations: some tenths of a second */
 
 typedef struct Search {
   RpinnRunProgress *progress;
   const RpinnPosterior *posterior;
   double *theta; /* [NUM_STARTS][N] */
   double energies[NUM_STARTS];
+  bool is_begun;            /* theta is where searches are, not yet at their ends */
+  size_t order[NUM_STARTS]; /* the starts of the tasks */
+  size_t iterations;        /* of each task, at most */
 } Search;
 
 /* ---- in a thread ---- */
 
 typedef struct Worker {
   Search *search;
-  RpinnDoubleTarget target;
+  RpinnLeastSquares squares;
 } Worker;
 
 static bool pool_is_stopped(void *pool) {
@@ -35,32 +47,36 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
                                void **worker) {
   Worker *own = *worker = calloc(1, sizeof *own);
   (void)pool;
-  (void)thread;
   if (!own) return rpinn_fail_memory(context);
   own->search = user;
-  return rpinn_double_target_open(context, own->search->posterior, &own->target);
+  own->squares = rpinn_posterior_least_squares(own->search->progress->run->posteriors[thread]);
+  return RPINN_OK;
 }
 
 static void close_worker(void *worker) {
-  Worker *own = worker;
-  if (own) rpinn_double_target_close(&own->target);
-  free(own);
+  free(worker);
 }
 
-/* From theta = mean + normal / root: a draw from the prior. Parameters without one begin as with glorot. */
-static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t start) {
-  Worker *own = worker;
-  const RpinnEnergyModel *model = &own->search->posterior->model;
-  double *theta = own->search->theta + start * model->num_parameters;
-  RpinnStream stream = rpinn_stream(own->search->posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
-  rpinn_posterior_start_glorot(own->search->posterior, start, theta);
+/* theta = mean + normal / root: a draw from the prior. Parameters without one begin as with glorot. */
+static void draw_start(const RpinnPosterior *posterior, uint64_t start, double *theta) {
+  const RpinnEnergyModel *model = &posterior->model;
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
+  rpinn_posterior_start_glorot(posterior, start, theta);
   for (size_t j = 0; j < model->num_parameters; j++) {
     double normal = rpinn_stream_normal(&stream);
     if (model->prior_root[j] > 0) theta[j] = model->prior_mean[j] + normal / model->prior_root[j];
   }
+}
+
+static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
+  Worker *own = worker;
+  Search *search = own->search;
+  size_t start = search->order[task];
+  double *theta = search->theta + start * search->posterior->model.num_parameters;
   bool converged;
-  return rpinn_scale_minimise(context, &own->target.squares, NULL, ITERATIONS, pool_is_stopped, pool, theta,
-                              &own->search->energies[start], &converged);
+  if (!search->is_begun) draw_start(search->posterior, start, theta);
+  return rpinn_scale_minimise(context, &own->squares, NULL, search->iterations, pool_is_stopped, pool, theta,
+                              &search->energies[start], &converged);
 }
 
 /* ---- in the thread of the caller ---- */
@@ -70,19 +86,44 @@ static bool tick(void *user, uint64_t counted) {
   return rpinn_run_progress_tick(((Search *)user)->progress);
 }
 
-static RpinnStatus minimise_all(RpinnContext *context, Search *search) {
+/* The first `count` searches of search->order, further by `iterations`. */
+static RpinnStatus advance(RpinnContext *context, Search *search, size_t count, size_t iterations) {
   RpinnRun *run = search->progress->run;
   RpinnTaskPoolResult result;
-  RpinnTaskPoolOptions pool = {.num_threads = run->num_threads < NUM_STARTS ? run->num_threads : NUM_STARTS,
-                               .num_tasks = NUM_STARTS,
+  RpinnTaskPoolOptions pool = {.num_threads = run->num_threads < count ? run->num_threads : count,
+                               .num_tasks = count,
                                .user = search,
                                .open_worker = open_worker,
                                .close_worker = close_worker,
                                .perform = minimise,
                                .tick = tick};
+  search->iterations = iterations;
   RPINN_TRY(rpinn_task_pool_run(context, &pool, &result));
+  search->is_begun = true;
   run->interrupted = result.interrupted;
   return RPINN_OK;
+}
+
+/* The lowest first. */
+static void sort_searches(Search *search) {
+  for (size_t i = 1; i < NUM_STARTS; i++)
+    for (size_t k = i; k > 0 && search->energies[search->order[k]] < search->energies[search->order[k - 1]];
+         k--) {
+      size_t kept = search->order[k];
+      search->order[k] = search->order[k - 1];
+      search->order[k - 1] = kept;
+    }
+}
+
+static RpinnStatus minimise_all(RpinnContext *context, Search *search) {
+  const RpinnEnergyModel *model = &search->posterior->model;
+  double M = (double)model->num_rows, N = (double)model->num_parameters;
+  for (size_t k = 0; k < NUM_STARTS; k++) search->order[k] = k;
+  if (M * N * fmin(M, N) < dear_step) return advance(context, search, NUM_STARTS, ITERATIONS);
+  RPINN_TRY(advance(context, search, NUM_STARTS, FIRST_ITERATIONS));
+  if (search->progress->run->interrupted) return RPINN_OK;
+  sort_searches(search);
+  return advance(context, search, NUM_FOLLOWED, ITERATIONS);
 }
 
 RpinnStatus rpinn_laplace_energy(const RpinnLeastSquares *squares, const double *theta, double *rows,
@@ -140,13 +181,24 @@ static RpinnStatus tell(RpinnContext *context, const RpinnPosterior *posterior,
   return RPINN_OK;
 }
 
-static RpinnStatus linearise(RpinnContext *context, const RpinnPosterior *posterior,
-                             RpinnLaplaceResult *laplace) {
+/* On in double. */
+static RpinnStatus finish(RpinnContext *context, const RpinnRun *run, const RpinnLeastSquares *squares,
+                          double *theta) {
+  double energy;
+  bool converged;
+  RPINN_TRY(rpinn_scale_minimise(context, squares, NULL, ITERATIONS, run->options->interrupted,
+                                 run->options->user, theta, &energy, &converged));
+  return rpinn_run_is_stopped(context, run) ? rpinn_fail_interrupted(context) : RPINN_OK;
+}
+
+static RpinnStatus linearise(RpinnContext *context, const RpinnRun *run, RpinnLaplaceResult *laplace) {
+  const RpinnPosterior *posterior = run->posteriors[0];
   RpinnDoubleTarget target;
   RpinnLinearisation *linearisation = NULL;
   double *room = malloc((posterior->model.num_parameters + posterior->model.num_rows + 1) * sizeof *room);
   if (!room) return rpinn_fail_memory(context);
   RpinnStatus status = rpinn_double_target_open(context, posterior, &target);
+  if (status == RPINN_OK) status = finish(context, run, &target.squares, laplace->at);
   if (status == RPINN_OK) status = polish(&target.squares, laplace, room, &linearisation);
   if (status == RPINN_OK) status = tell(context, posterior, linearisation, laplace);
   rpinn_linearisation_destroy(linearisation);
@@ -280,7 +332,13 @@ RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *prog
   if (found) return RPINN_OK;
   RPINN_TRY(seek(context, progress, &run->laplace));
   if (run->interrupted) return RPINN_OK;
-  RPINN_TRY(linearise(context, run->posteriors[0], &run->laplace));
+  RpinnStatus status = linearise(context, run, &run->laplace);
+  if (status == RPINN_ERROR_INTERRUPTED) {
+    rpinn_context_clear_error(context);
+    run->interrupted = true;
+    return RPINN_OK;
+  }
+  RPINN_TRY(status);
   rpinn_run_folder_log(&run->folder, "the most probable point has loss %.6g, log evidence %.6g",
                        run->laplace.energy, run->laplace.log_evidence);
   return save(context, run);
