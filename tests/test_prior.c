@@ -275,6 +275,34 @@ static void test_progress(void **state) {
   bench_close(&bench);
 }
 
+/* Where a step is dear: searches are shorter, in float, and the curve is much the same. */
+static void test_dear_steps(void **state) {
+  (void)state;
+  ProblemBench bench = build(CURVE);
+  for (int at_minimum = 0; at_minimum < 2; at_minimum++) {
+    RpinnPriorChoice whole, few, again;
+    RpinnPriorChoiceOptions options = {.rule = RPINN_SCALE_LOO, .at_minimum = at_minimum, .num_threads = 2};
+    choose(&bench, options, &whole);
+    options.dear_step = 1;
+    choose(&bench, options, &few);
+    options.num_threads = 1;
+    choose(&bench, options, &again);
+    assert_int_equal(whole.trials[0].num_starts, at_minimum ? 5 : 8); /* with the one neighbour that it has */
+    assert_int_equal(few.trials[0].num_starts, at_minimum ? 3 : 8);
+    check_rule(&few);
+    assert_memory_equal(&few.trials[0], &again.trials[0], sizeof few.trials[0]);
+    for (size_t t = 0; t < 3; t++) {
+      check_close(few.trials[t].scale, whole.trials[t].scale, 0);
+      check_true(fabs(few.trials[t].leave_one_out - whole.trials[t].leave_one_out) < 2, "%g and %g",
+                 few.trials[t].leave_one_out, whole.trials[t].leave_one_out);
+    }
+    rpinn_prior_choice_free(&whole);
+    rpinn_prior_choice_free(&few);
+    rpinn_prior_choice_free(&again);
+  }
+  bench_close(&bench);
+}
+
 static void test_choice(void **state) {
   (void)state;
   ProblemBench bench = build(CURVE);
@@ -469,6 +497,7 @@ int main(void) {
                                      cmocka_unit_test(test_maps),
                                      cmocka_unit_test(test_data_rows),
                                      cmocka_unit_test(test_tolerances_are_given),
+                                     cmocka_unit_test(test_dear_steps),
                                      cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_progress),
                                      cmocka_unit_test(test_factors),

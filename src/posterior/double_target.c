@@ -25,11 +25,11 @@ static RpinnStatus gram(void *data, const double *theta, const double *scale, do
   return backend->operations->gram(backend, theta, scale, rows, product);
 }
 
-RpinnStatus rpinn_double_target_open(RpinnContext *context, const RpinnPosterior *posterior,
-                                     RpinnDoubleTarget *target) {
+static RpinnStatus open_in(RpinnContext *context, const RpinnPosterior *posterior, RpinnPrecision precision,
+                           RpinnDoubleTarget *target) {
   const RpinnEnergyModel *model = &posterior->model;
   *target = (RpinnDoubleTarget){0};
-  RPINN_TRY(rpinn_cpu_backend.create(context, model, RPINN_PRECISION_DOUBLE, &target->backend));
+  RPINN_TRY(rpinn_cpu_backend.create(context, model, precision, &target->backend));
   target->squares = (RpinnLeastSquares){.num_parameters = model->num_parameters,
                                         .num_rows = model->num_rows,
                                         .prior_root = model->prior_root,
@@ -41,6 +41,16 @@ RpinnStatus rpinn_double_target_open(RpinnContext *context, const RpinnPosterior
                                         .transposed_times = transposed_times,
                                         .gram = gram};
   return RPINN_OK;
+}
+
+RpinnStatus rpinn_double_target_open(RpinnContext *context, const RpinnPosterior *posterior,
+                                     RpinnDoubleTarget *target) {
+  return open_in(context, posterior, RPINN_PRECISION_DOUBLE, target);
+}
+
+RpinnStatus rpinn_single_target_open(RpinnContext *context, const RpinnPosterior *posterior,
+                                     RpinnDoubleTarget *target) {
+  return open_in(context, posterior, RPINN_PRECISION_FLOAT, target);
 }
 
 void rpinn_double_target_close(RpinnDoubleTarget *target) {

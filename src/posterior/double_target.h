@@ -14,6 +14,9 @@ typedef struct RpinnDoubleTarget {
 /* Borrows the posterior; must stay where it is while squares is used. */
 RpinnStatus rpinn_double_target_open(RpinnContext *context, const RpinnPosterior *posterior,
                                      RpinnDoubleTarget *target);
+/* The same in float: half the time, for searches. */
+RpinnStatus rpinn_single_target_open(RpinnContext *context, const RpinnPosterior *posterior,
+                                     RpinnDoubleTarget *target);
 /* Accepts one that was not opened. */
 void rpinn_double_target_close(RpinnDoubleTarget *target);
 

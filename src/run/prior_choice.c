@@ -19,12 +19,16 @@
 enum {
   MEMBERS = 8,
   FRESH_STARTS = 4,
+  FEW_STARTS = 2,  /* where a step is dear */
   FIRST_RUNGS = 3, /* tried at once, before the criterion is asked whether to climb on */
   NUM_RUNGS = 6,
   MAX_TRIALS = NUM_RUNGS > RPINN_MAX_LINE_TRIALS ? NUM_RUNGS : RPINN_MAX_LINE_TRIALS,
   MAX_JOBS = RPINN_MAX_LINE_TRIALS * MEMBERS, /* at once */
-  ITERATIONS = 200
+  ITERATIONS = 200,
+  FEW_ITERATIONS = 60
 };
+static const double dear_step =
+    1e9;                      /* operations of a step of Levenberg–Marquardt: some tenths of a second */
 static const double fall = 5; /* nats below the highest that end the climb */
 
 /* The lowest rung is where a network of this prior is about as large as the outputs it is scaled to: below it bands do not
@@ -54,6 +58,8 @@ typedef struct Search {
   double line_scale;     /* that the factors multiply */
   bool *is_data;         /* [M] */
   double *best[MAX_TRIALS]; /* [length] each: the lowest minimum of each trial; at members, the noise alone */
+  bool is_dear;             /* a step: fewer searches, shorter ones, and in float */
+  size_t num_fresh, iterations;
   size_t num_jobs;
   Job jobs[MAX_JOBS];
   double *memory; /* of thetas and densities of jobs, and of best */
@@ -61,14 +67,25 @@ typedef struct Search {
   uint64_t num_done, num_expected; /* jobs before those under way; in all, as far as is known */
 } Search;
 
+/* Points that are nearly there tell scales apart as well as those that are; fewer members would not. By the sizes alone, so
+ * that the choice depends on no clock. */
+static void set_effort(Search *search) {
+  double M = (double)search->M, N = (double)search->N;
+  double limit = search->options->dear_step > 0 ? search->options->dear_step : dear_step;
+  search->is_dear = M * N * fmin(M, N) >= limit;
+  search->num_fresh = search->is_dear ? FEW_STARTS : FRESH_STARTS;
+  search->iterations = search->is_dear ? FEW_ITERATIONS : ITERATIONS;
+}
+
 /* ---- in a thread ---- */
 
 typedef struct Worker {
   Search *search;
   RpinnDoubleTarget target;
-  RpinnScaledRows scaled; /* the same with other noise */
-  double *root;           /* [N] of the scale at work */
-  double *normal;         /* [M + N] */
+  RpinnDoubleTarget rough; /* in float, where a step is dear */
+  RpinnScaledRows scaled;  /* the same with other noise */
+  double *root;            /* [N] of the scale at work */
+  double *normal;          /* [M + N] */
 } Worker;
 
 static bool pool_is_stopped(void *user) {
@@ -89,7 +106,8 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   if (!own->root || !own->normal) return rpinn_fail_memory(context);
   memcpy(own->root, model->prior_root, search->N * sizeof *own->root);
   RPINN_TRY(rpinn_double_target_open(context, search->posterior, &own->target));
-  own->target.squares.prior_root = own->root;
+  if (search->is_dear) RPINN_TRY(rpinn_single_target_open(context, search->posterior, &own->rough));
+  own->target.squares.prior_root = own->rough.squares.prior_root = own->root;
   return rpinn_scaled_rows_open(&own->target.squares, &own->scaled) == RPINN_OK ? RPINN_OK
                                                                                 : rpinn_fail_memory(context);
 }
@@ -99,6 +117,7 @@ static void close_worker(void *worker) {
   if (!own) return;
   rpinn_scaled_rows_close(&own->scaled);
   rpinn_double_target_close(&own->target);
+  rpinn_double_target_close(&own->rough);
   free(own->root);
   free(own->normal);
   free(own);
@@ -165,11 +184,12 @@ static RpinnStatus seek(RpinnContext *context, Worker *own, RpinnTaskPool *pool,
   double *eta = job->theta + search->N;
   RpinnNoiseFit fit;
   if (!search->noise.count)
-    return rpinn_scale_minimise(context, squares, offsets, ITERATIONS, pool_is_stopped, pool, job->theta,
-                                &job->view.energy, &job->view.converged);
+    return rpinn_scale_minimise(context, search->is_dear ? &own->rough.squares : squares, offsets,
+                                search->iterations, pool_is_stopped, pool, job->theta, &job->view.energy,
+                                &job->view.converged);
   if (!job->from) memcpy(eta, search->noise.eta_0, search->noise.count * sizeof *eta);
-  RPINN_TRY(rpinn_noise_fit(context, squares, offsets, &search->noise, ITERATIONS, pool_is_stopped, pool,
-                            job->theta, eta, &fit));
+  RPINN_TRY(rpinn_noise_fit(context, squares, offsets, &search->noise, search->iterations, pool_is_stopped,
+                            pool, job->theta, eta, &fit));
   eta[search->noise.count] = fit.energy;
   job->view.energy = offsets ? fit.energy : -fit.value;
   job->view.converged = fit.converged && fit.is_settled;
@@ -313,7 +333,7 @@ static RpinnStatus look(RpinnContext *context, Search *search, size_t first, siz
 
 static RpinnStatus try_at_minimum(RpinnContext *context, Search *search, size_t first, size_t count) {
   for (size_t t = first; t < first + count; t++)
-    for (size_t k = 0; k < FRESH_STARTS; k++) add_job(search, t, k, NULL);
+    for (size_t k = 0; k < search->num_fresh; k++) add_job(search, t, k, NULL);
   RPINN_TRY(minimise(context, search));
   for (size_t t = first; t < first + count; t++) add_neighbours(search, t);
   RPINN_TRY(minimise(context, search));
@@ -368,7 +388,7 @@ static void prefer_smaller(RpinnPriorChoice *choice) {
 }
 
 static RpinnStatus try_trials(RpinnContext *context, Search *search, size_t first, size_t count) {
-  search->num_expected += count * (search->options->at_minimum ? FRESH_STARTS + 2 : MEMBERS);
+  search->num_expected += count * (search->options->at_minimum ? search->num_fresh + 2 : MEMBERS);
   RPINN_TRY(search->options->at_minimum ? try_at_minimum(context, search, first, count)
                                         : try_at_members(context, search, first, count));
   find_highest(search->choice);
@@ -508,6 +528,7 @@ static RpinnStatus choose_factor(RpinnContext *context, const Search *common, si
                    .factors = factors,
                    .line_field = field,
                    .line_scale = choice->trials[choice->chosen].scale};
+  set_effort(&search);
   RpinnStatus status = try_line(context, &search);
   if (status == RPINN_OK) status = keep_minimum(context, &search, &choice->theta);
   close_search(&search);
@@ -554,6 +575,7 @@ RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *post
                    .M = posterior->model.num_rows,
                    .N = posterior->model.num_parameters};
   *choice = (RpinnPriorChoice){.rule = options->rule, .at_minimum = options->at_minimum, .is_fresh = true};
+  set_effort(&search);
   RpinnStatus status = search_scales(context, &search);
   if (status == RPINN_OK) status = keep_minimum(context, &search, &choice->theta);
   close_search(&search);

@@ -37,6 +37,8 @@ typedef struct RpinnPriorChoiceOptions {
   RpinnScaleRule rule;
   bool at_minimum;
   size_t num_threads;
+  double
+      dear_step; /* operations of a step above which searches are shorter, and in float; 0: 1e9, tenths of a second */
   bool (*interrupted)(void *user); /* may be NULL */
   /* Searches and judgements so far, of as many as are known to be made: more where the scales go further. May be NULL. */
   void (*progress)(void *user, uint64_t done, uint64_t total);
