@@ -12,7 +12,7 @@ demo: ## install what is missing, build, run the linear Poisson problem, say whe
 	@scripts/install-dependencies.sh build
 	@scripts/build.sh build
 	@rm -rf results/demo
-	@build/rpinn run poisson-linear --samples 79 --out results/demo
+	@build/rpinn run poisson-linear --out results/demo
 
 check: ## install what is missing, build with gcc and clang, run every test, sanitizers, short fuzzing
 	@scripts/install-dependencies.sh build test
