@@ -191,12 +191,13 @@ static void test_noise_of_the_truth(void **state) {
   static double values[DRAWS][1];
   RpinnStream stream = rpinn_stream(3, RPINN_PURPOSE_CHECK, 0, 0);
   double with = 0, without = 0, square = 0, noise = 2;
+  RpinnTruthNoise stated = {.deviations = &noise};
   for (size_t s = 0; s < SETS; s++) {
     double truth = rpinn_stream_normal(&stream) + noise * rpinn_stream_normal(&stream);
     for (size_t k = 0; k < DRAWS; k++) values[k][0] = rpinn_stream_normal(&stream);
     RpinnKeptDraws *kept = kept_of(DRAWS, 1, values[0]);
     RpinnCalibrationScore score;
-    assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, &noise, &stream, &score), RPINN_OK);
+    assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, &stated, &stream, &score), RPINN_OK);
     with += score.coverage[2] / SETS;
     square += score.z_square / SETS;
     assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, NULL, &stream, &score), RPINN_OK);
@@ -206,6 +207,32 @@ static void test_noise_of_the_truth(void **state) {
   check_close(with, 0.95, 4 * sqrt(0.05 * 0.95 / SETS));
   check_close(square, 1, 4 * sqrt(2.0 / SETS) + 0.01); /* the mean of 79 draws has an error too */
   check_close(without, 0.618, 0.04);                   /* 2 Phi(1.96 / sqrt(5)) - 1 */
+}
+
+/* The same where every draw has a noise of its own, as its second value. */
+static void test_noise_of_draws(void **state) {
+  (void)state;
+  enum { DRAWS = 79, SETS = 2000 };
+  static double values[DRAWS][2];
+  RpinnStream stream = rpinn_stream(6, RPINN_PURPOSE_CHECK, 0, 0);
+  RpinnTruthNoise drawn = {.drawn = 1};
+  double held = 0, square = 0;
+  for (size_t s = 0; s < SETS; s++) {
+    double truth = rpinn_stream_normal(&stream);
+    truth += (rpinn_stream_uniform(&stream) < 0.5 ? 1 : 3) * rpinn_stream_normal(&stream);
+    for (size_t k = 0; k < DRAWS; k++) {
+      values[k][0] = rpinn_stream_normal(&stream);
+      values[k][1] = rpinn_stream_uniform(&stream) < 0.5 ? 1 : 3;
+    }
+    RpinnKeptDraws *kept = kept_of(DRAWS, 2, values[0]);
+    RpinnCalibrationScore score;
+    assert_int_equal(rpinn_calibration_score(kept, 0, 1, &truth, &drawn, &stream, &score), RPINN_OK);
+    held += score.coverage[1] / SETS;
+    square += score.z_square / SETS;
+    rpinn_kept_draws_destroy(kept);
+  }
+  check_close(held, 0.8, 4 * sqrt(0.2 * 0.8 / SETS));
+  check_close(square, 1, 0.15); /* the variance is 1 + (1 + 9) / 2 */
 }
 
 /* Of 201 points the 21st, 61st, …; of three all of them. */
@@ -302,6 +329,7 @@ int main(void) {
                                      cmocka_unit_test(test_summary),
                                      cmocka_unit_test(test_summary_of_folds),
                                      cmocka_unit_test(test_noise_of_the_truth),
+                                     cmocka_unit_test(test_noise_of_draws),
                                      cmocka_unit_test(test_ranked_points),
                                      cmocka_unit_test(test_p_value_of_two),
                                      cmocka_unit_test(test_uniformity),

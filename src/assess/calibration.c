@@ -35,12 +35,13 @@ static void score_point(size_t count, const double *sorted, double truth, double
   score->pit[bin < RPINN_CALIBRATION_BINS ? bin : RPINN_CALIBRATION_BINS - 1] += 1;
 }
 
+/* noise: its variance. */
 static void add_z(size_t count, const double *values, double truth, double noise,
                   RpinnCalibrationScore *score) {
   double mean = 0, squares = 0;
   for (size_t i = 0; i < count; i++) mean += values[i] / (double)count;
   for (size_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
-  double z = (truth - mean) / sqrt(squares / (double)(count - 1) + noise * noise);
+  double z = (truth - mean) / sqrt(squares / (double)(count - 1) + noise);
   score->z_mean += z;
   score->z_square += z * z;
   score->z_inside += fabs(z) <= 1.96;
@@ -51,16 +52,30 @@ size_t rpinn_ranked_point(size_t num_points, size_t k) {
   return k < many ? (2 * k + 1) * num_points / (2 * many) : num_points;
 }
 
+/* Of value i; of draws that have their own, the mean. */
+static double noise_variance(const RpinnKeptDraws *kept, const RpinnTruthNoise *noise, size_t i) {
+  size_t count = rpinn_kept_draws_count(kept);
+  double sum = 0;
+  if (!noise) return 0;
+  if (noise->deviations) return noise->deviations[i] * noise->deviations[i];
+  for (size_t k = 0; k < count; k++) {
+    double deviation = rpinn_kept_draws_get(kept, k)[noise->drawn];
+    sum += deviation * deviation / (double)count;
+  }
+  return sum;
+}
+
 /* Sums over the points; noisy [num_values] are the draws that the truth is compared with. */
 static RpinnStatus sum_points(const RpinnKeptDraws *kept, size_t first_value, const RpinnKeptDraws *noisy,
-                              size_t first_noisy, size_t num_values, const double *truth, const double *noise,
-                              RpinnStream *stream, RpinnCalibrationScore *score) {
+                              size_t first_noisy, size_t num_values, const double *truth,
+                              const RpinnTruthNoise *noise, RpinnStream *stream,
+                              RpinnCalibrationScore *score) {
   size_t count = rpinn_kept_draws_count(kept), ranked = 0;
   double *sorted = malloc((count + 1) * sizeof *sorted);
   if (!sorted) return RPINN_ERROR_MEMORY;
   for (size_t i = 0; i < num_values; i++) {
     rpinn_kept_draws_sort(kept, first_value + i, 1, sorted);
-    add_z(count, sorted, truth[i], noise ? noise[i] : 0, score);
+    add_z(count, sorted, truth[i], noise_variance(kept, noise, i), score);
     if (noisy != kept) rpinn_kept_draws_sort(noisy, first_noisy + i, 1, sorted);
     double rank = random_rank(count, sorted, truth[i], stream);
     score_point(count, sorted, truth[i], rank, score);
@@ -72,13 +87,15 @@ static RpinnStatus sum_points(const RpinnKeptDraws *kept, size_t first_value, co
 
 /* The draws with noise of their own. */
 static RpinnStatus add_noise(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
-                             const double *noise, RpinnStream *stream, RpinnKeptDraws **noisy) {
+                             const RpinnTruthNoise *noise, RpinnStream *stream, RpinnKeptDraws **noisy) {
   double *values = malloc((num_values + 1) * sizeof *values);
   *noisy = rpinn_kept_draws_create(num_values, 1);
   RpinnStatus status = values && *noisy ? RPINN_OK : RPINN_ERROR_MEMORY;
   for (size_t k = 0; k < rpinn_kept_draws_count(kept) && status == RPINN_OK; k++) {
-    const double *draw = rpinn_kept_draws_get(kept, k) + first_value;
-    for (size_t i = 0; i < num_values; i++) values[i] = draw[i] + noise[i] * rpinn_stream_normal(stream);
+    const double *draw = rpinn_kept_draws_get(kept, k);
+    for (size_t i = 0; i < num_values; i++)
+      values[i] = draw[first_value + i] + (noise->deviations ? noise->deviations[i] : draw[noise->drawn]) *
+                                              rpinn_stream_normal(stream);
     status = rpinn_kept_draws_add(*noisy, k, values);
   }
   free(values);
@@ -86,7 +103,7 @@ static RpinnStatus add_noise(const RpinnKeptDraws *kept, size_t first_value, siz
 }
 
 RpinnStatus rpinn_calibration_score(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
-                                    const double *truth, const double *noise, RpinnStream *stream,
+                                    const double *truth, const RpinnTruthNoise *noise, RpinnStream *stream,
                                     RpinnCalibrationScore *score) {
   RpinnKeptDraws *noisy = NULL;
   double points = (double)num_values;

@@ -33,11 +33,17 @@ typedef struct RpinnCalibrationScore {
 /* Which of num_points points is the k-th that is ranked, k < RPINN_RANKED_POINTS; num_points: there are fewer. */
 size_t rpinn_ranked_point(size_t num_points, size_t k);
 
-/* The kept draws of values first_value … first_value + num_values - 1 against truth [num_values]. noise [num_values]: standard
- * deviations of what the truth has and the draws have not, such as that of measurements; NULL: none. The stream gives the random
- * parts of ranks, and that noise to the draws. A score of no values has num_points 0 and NaN elsewhere. */
+/* What the truth has and the draws have not, such as the noise of measurements: its standard deviations. */
+typedef struct RpinnTruthNoise {
+  const double *deviations; /* [num_values]; NULL: every draw has its own … */
+  size_t drawn;             /* … as this one of its values */
+} RpinnTruthNoise;
+
+/* The kept draws of values first_value … first_value + num_values - 1 against truth [num_values]; noise is NULL for none. The
+ * stream gives the random parts of ranks, and that noise to the draws. A score of no values has num_points 0 and NaN
+ * elsewhere. */
 RpinnStatus rpinn_calibration_score(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
-                                    const double *truth, const double *noise, RpinnStream *stream,
+                                    const double *truth, const RpinnTruthNoise *noise, RpinnStream *stream,
                                     RpinnCalibrationScore *score);
 
 /* A mean over data sets and its standard error. */

@@ -232,13 +232,21 @@ static size_t find_term(const RpinnCalibration *calibration, const RpinnProblem 
 }
 
 /* The deviation of a held-out row: as stated, or what the likelihood gives the rows of its term. */
-static double find_noise(const RpinnCalibration *calibration, const RpinnRun *run, size_t held, size_t term,
-                         size_t point) {
+static double find_deviation(const RpinnCalibration *calibration, const RpinnRun *run, size_t held,
+                             size_t term, size_t point) {
   double stated = rpinn_data_set_noise(run->posteriors[0]->data, held, point);
-  if (stated > 0) return stated;
-  if (run->problem->terms[term].unknown_noise.present)
-    return run->posteriors[0]->sigmas.terms[term]; /* learnt */
-  return calibration->base->posteriors[0]->sigmas.terms[term];
+  return stated > 0 ? stated : calibration->base->posteriors[0]->sigmas.terms[term];
+}
+
+/* Noise that is not known is a value of every draw, as long as the term has rows that tell it. */
+static bool is_drawn(const RpinnRun *run, size_t term, RpinnTruthNoise *noise) {
+  const RpinnPosterior *posterior = run->posteriors[0];
+  for (size_t k = 0; k < posterior->num_noises; k++)
+    if (posterior->fitted[posterior->noises[k].term] == term) {
+      *noise = (RpinnTruthNoise){.drawn = run->outputs.unknown_start + posterior->problem->num_unknowns + k};
+      return true;
+    }
+  return false;
 }
 
 RpinnStatus rpinn_calibration_find_held_out(RpinnContext *context, const RpinnCalibration *calibration,
@@ -251,9 +259,11 @@ RpinnStatus rpinn_calibration_find_held_out(RpinnContext *context, const RpinnCa
     rows->first = run->outputs.test_starts[k];
     rows->count = posterior->data->terms[held].points.count;
     rows->truth = posterior->data->terms[held].values;
-    rows->noise = RPINN_ARENA_NEW(posterior->arena, double, rows->count + 1);
-    if (!rows->noise) return rpinn_fail_memory(context);
-    for (size_t p = 0; p < rows->count; p++) rows->noise[p] = find_noise(calibration, run, held, term, p);
+    if (is_drawn(run, term, &rows->noise)) continue;
+    double *deviations = RPINN_ARENA_NEW(posterior->arena, double, rows->count + 1);
+    if (!deviations) return rpinn_fail_memory(context);
+    for (size_t p = 0; p < rows->count; p++) deviations[p] = find_deviation(calibration, run, held, term, p);
+    rows->noise = (RpinnTruthNoise){.deviations = deviations};
   }
   return RPINN_OK;
 }

@@ -31,7 +31,7 @@ typedef enum RpinnSubjectKind {
 typedef struct RpinnCalibrationSubject {
   const char *name;
   RpinnSubjectKind kind;
-  size_t index; /* among the quantities, the unknowns, or the terms of the problem */
+  size_t index; /* among the quantities, the unknowns and noises, or the terms of the problem */
 } RpinnCalibrationSubject;
 
 /* One run, scored. */
@@ -105,10 +105,11 @@ RpinnStatus rpinn_calibration_make_folds(RpinnContext *context, RpinnCalibration
 RpinnStatus rpinn_calibration_leave_fold(RpinnContext *context, const RpinnCalibration *calibration,
                                          size_t fold, RpinnProblem *problem);
 /* Where the held-out rows of a term of the whole problem begin in the outputs of a run that left the fold out, and how many there
- * are; truth and noise [*count] live in the run's problem's arena. */
+ * are; truth and deviations [count] live in the run's problem's arena. */
 typedef struct RpinnHeldOutRows {
   size_t first, count;
-  double *truth, *noise;
+  const double *truth;
+  RpinnTruthNoise noise;
 } RpinnHeldOutRows;
 RpinnStatus rpinn_calibration_find_held_out(RpinnContext *context, const RpinnCalibration *calibration,
                                             const RpinnRun *run, size_t term, RpinnHeldOutRows *rows);

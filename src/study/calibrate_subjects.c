@@ -93,8 +93,8 @@ typedef struct Scorer {
 static RpinnStatus score_term(Scorer *scorer, size_t term, RpinnCalibrationScore *score) {
   RpinnHeldOutRows rows;
   RPINN_TRY(rpinn_calibration_find_held_out(scorer->context, scorer->calibration, scorer->run, term, &rows));
-  return rpinn_calibration_score(scorer->draws, rows.first, rows.count, rows.truth, rows.noise,
-                                 &scorer->stream, score);
+  return rpinn_calibration_score(scorer->draws, rows.first, rows.count, rows.truth,
+                                 rows.count ? &rows.noise : NULL, &scorer->stream, score);
 }
 
 static RpinnStatus score_unknown(Scorer *scorer, size_t index, RpinnCalibrationScore *score) {

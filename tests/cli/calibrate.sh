@@ -174,6 +174,18 @@ fi
 run 0 "${simulated[@]}" --quiet
 if [[ -n $err ]]; then complain "made again: $err"; fi
 
+# Noise that is not known is drawn from its prior too, and ranked.
+sed 's/noise: 0.1}/noise: {unknown: true, start: 0.2, prior: {mean: -1.6, std: 0.5}}}/' line.yaml > unknown.yaml
+run 0 calibrate unknown.yaml --from prior --members 39 --datasets 15 --methods laplace --out unknown --quiet
+if python3 -c pass 2> /dev/null; then
+  python3 - << 'END' || complain "ranks of an unknown noise: $(< unknown/calibration.md)"
+import json
+scores = json.load(open("unknown/calibration.json"))["methods"]["laplace"]["quantities"]
+assert list(scores) == ["u", "c", "noise_u", "log likelihood"], scores
+assert all(s["p_value"] > 0.01 for s in scores.values()) and scores["noise_u"]["coverage"]["80"]["mean"] > 0.4, scores
+END
+fi
+
 # Measured data whose noise is stated five times too small: rows left out are foretold far too surely.
 awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) {
   g = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()); printf "%.6f,%.6f\n", i / 39, 1 + 2 * i / 39 + 0.1 * g } }' \
