@@ -43,14 +43,14 @@ typedef enum RpinnVerdictFinding {
  * and tests together raise no false alarm. Shifts are in standard deviations of the draws. */
 #define RPINN_FAILED_CAUTION      0.02 /* shares of the members that failed */
 #define RPINN_FAILED_BAD          0.2
-#define RPINN_GAIN_LIMIT          0.5 /* nats that a converged member may still have to gain */
-#define RPINN_UNCONVERGED_CAUTION 0.5 /* share of the members, unless bands stay when they go on: */
-#define RPINN_WIDTH_LOW           0.6 /* … so wide at least, by those that went on */
-#define RPINN_WIDTH_HIGH          2.0 /* … at most */
-#define RPINN_SHIFT_CAUTION       0.5 /* … and no further from them */
+#define RPINN_GAIN_LIMIT          0.5  /* nats that a converged member may still have to gain */
+#define RPINN_UNCONVERGED_CAUTION 0.5  /* share of the members, unless bands stay when they go on: */
+#define RPINN_WIDTH_LOW           0.6  /* … so wide at least, by those that went on */
+#define RPINN_WIDTH_HIGH          2.0  /* … at most */
+#define RPINN_SHIFT_CAUTION       0.75 /* … and no further from them */
 #define RPINN_SHIFT_BAD           2.0
 #define RPINN_PRIOR_PRESSES       1.2 /* loss by the expected one, from which on a weaker prior is tried */
-#define RPINN_LEANING_CAUTION     0.9
+#define RPINN_LEANING_CAUTION     0.75
 #define RPINN_LEANING_BAD         3.0
 #define RPINN_DEVIATE_CAUTION     4.5
 #define RPINN_DEVIATE_BAD         6.0

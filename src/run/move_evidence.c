@@ -11,11 +11,13 @@
 #include "scale_trial.h"
 #include "unknown_noise.h"
 
-enum { MAX_MOVED = 8, ITERATIONS = 100 };
+/* A fifth of the members, and at most as many iterations as they had: a small part of the run. */
+enum { MIN_MOVED = 2, MAX_MOVED = 8, SHARE_MOVED = 5, MAX_ITERATIONS = 100 };
 
 typedef struct Moves {
   RpinnJudgedDraws *draws;
-  double pull;                  /* of the prior on networks, by what it was */
+  double pull; /* of the prior on networks, by what it was */
+  size_t count, iterations;
   RpinnMoments *before, *after; /* of all outputs */
   double *theta;                /* [N], then the noise [K] of the draw */
   double *offsets;              /* [M + N] */
@@ -41,7 +43,7 @@ static RpinnStatus minimise(Moves *moves) {
     moves->offsets[model->num_rows + j] *= moves->pull;
   }
   squares.prior_root = draws->root;
-  return rpinn_scale_minimise(draws->context, &squares, moves->offsets, ITERATIONS, is_stopped, moves,
+  return rpinn_scale_minimise(draws->context, &squares, moves->offsets, moves->iterations, is_stopped, moves,
                               moves->theta, &energy, &converged);
 }
 
@@ -55,7 +57,7 @@ static RpinnStatus add_outputs(const Moves *moves, const double *theta, RpinnMom
 static RpinnStatus move_all(Moves *moves) {
   RpinnJudgedDraws *draws = moves->draws;
   size_t length = rpinn_posterior_num_drawn(draws->posterior);
-  for (size_t k = 0; k < draws->count && k < MAX_MOVED; k++) {
+  for (size_t k = 0; k < moves->count; k++) {
     const double *theta = rpinn_judged_draw(draws, k);
     memcpy(moves->theta, theta, length * sizeof(double));
     RPINN_TRY(add_outputs(moves, theta, moves->before));
@@ -93,19 +95,35 @@ static RpinnStatus compare(const Moves *moves, double *shifts, double *widths) {
   return RPINN_OK;
 }
 
+static size_t clamp(double number, size_t low, size_t high) {
+  return number < (double)low ? low : number > (double)high ? high : (size_t)number;
+}
+
+static RpinnStatus perform(Moves *moves, double *shifts, double *widths) {
+  const RpinnEnergyModel *model = &moves->draws->posterior->model;
+  if (!moves->before || !moves->after || !moves->theta) return RPINN_ERROR_MEMORY;
+  moves->offsets = moves->theta + rpinn_posterior_num_drawn(moves->draws->posterior);
+  moves->values = moves->offsets + model->num_rows + model->num_parameters;
+  RPINN_TRY(move_all(moves));
+  return compare(moves, shifts, widths);
+}
+
 RpinnStatus rpinn_run_move_draws(RpinnJudgedDraws *draws, double pull, double *shifts, double *widths) {
   const RpinnEnergyModel *model = &draws->posterior->model;
-  size_t count = draws->run->outputs.num_values, length = rpinn_posterior_num_drawn(draws->posterior);
+  const RpinnRun *run = draws->run;
+  size_t num_values = run->outputs.num_values,
+         count = clamp((double)run->results.num_draws / SHARE_MOVED, MIN_MOVED, MAX_MOVED),
+         room = rpinn_posterior_num_drawn(draws->posterior) + model->num_parameters + model->num_rows +
+                num_values + 1;
   Moves moves = {.draws = draws,
                  .pull = pull,
-                 .before = rpinn_moments_create(count),
-                 .after = rpinn_moments_create(count),
-                 .theta =
-                     malloc((length + model->num_parameters + model->num_rows + count + 1) * sizeof(double))};
-  moves.offsets = moves.theta + length;
-  moves.values = moves.offsets + model->num_rows + model->num_parameters;
-  RpinnStatus status = moves.before && moves.after && moves.theta ? move_all(&moves) : RPINN_ERROR_MEMORY;
-  if (status == RPINN_OK) status = compare(&moves, shifts, widths);
+                 .count = count < draws->count ? count : draws->count,
+                 .iterations =
+                     clamp(run->problem->settings.values[RPINN_SETTING_ITERATIONS].number, 1, MAX_ITERATIONS),
+                 .before = rpinn_moments_create(num_values),
+                 .after = rpinn_moments_create(num_values),
+                 .theta = malloc(room * sizeof(double))};
+  RpinnStatus status = perform(&moves, shifts, widths);
   rpinn_moments_destroy(moves.before);
   rpinn_moments_destroy(moves.after);
   free(moves.theta);

@@ -15,8 +15,8 @@ typedef struct Collection {
   RpinnRowEvidence *rows; /* the run's */
   RpinnVerdictEvidence evidence;
   RpinnArena *arena;
-  double progress_tolerance,
-      widest_prior; /* of the stop rule; the largest deviation of a parameter's prior */
+  double progress_tolerance, progress_amount; /* of the stop rule */
+  double widest_prior;                        /* the largest deviation of a parameter's prior */
   size_t num_gains;
   double *gains; /* [members] */
 } Collection;
@@ -40,7 +40,8 @@ static double gain_of(const Collection *collection, const RpinnStoredMember *mem
          bound = 0.5 * gradient * gradient * collection->widest_prior * collection->widest_prior;
   if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL))) return isfinite(bound) ? bound : 0;
   if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_NO_PROGRESS)))
-    return fmin(bound, collection->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS]);
+    return fmin(bound, fmax(collection->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS],
+                            collection->progress_amount));
   return fmin(bound, last_fall(member));
 }
 
@@ -58,7 +59,9 @@ static int compare_numbers(const void *left, const void *right) {
 static RpinnStatus look_at_members(Collection *collection) {
   const RpinnRun *run = collection->run;
   const RpinnEnergyModel *model = &run->posteriors[0]->model;
-  collection->progress_tolerance = fmax(0, rpinn_run_minimize_options(run->problem).progress_tolerance);
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
+  collection->progress_tolerance = fmax(0, options.progress_tolerance);
+  collection->progress_amount = fmax(0, options.progress_amount);
   for (size_t j = 0; j < model->num_parameters; j++)
     collection->widest_prior = fmax(collection->widest_prior, 1 / model->prior_root[j]);
   collection->gains = RPINN_ARENA_NEW(collection->arena, double, run->results.num_members);
@@ -187,8 +190,9 @@ static RpinnStatus look_at_band(RpinnContext *context, const RpinnRun *run, size
   const double *deviation = run->results.deviation + number * run->outputs.num_points;
   size_t num_points = run->outputs.num_points, count = data ? data->points.count : 0;
   if (!data || (double)count * (double)num_points > 1e8) return RPINN_OK;
-  double *at = malloc((count + num_points) * sizeof *at), *all = at + count;
+  double *at = malloc((count + num_points) * sizeof *at);
   if (!at) return rpinn_fail_memory(context);
+  double *all = at + count;
   for (size_t p = 0; p < count; p++)
     at[p] = deviation[nearest_prediction(run, data->points.x + p * run->problem->num_coordinates)];
   memcpy(all, deviation, num_points * sizeof *all);
@@ -314,13 +318,21 @@ static double expected_energy(const RpinnRun *run) {
   return run->method->has_offsets ? M : run->laplace.at ? 0.5 * M : (double)NAN;
 }
 
+/* A step of Levenberg–Marquardt takes some M N min(M, N) operations. Some members are a small part of a run; one point is not a
+ * small part of what method laplace takes after its search. */
+static bool are_movable(const RpinnRun *run) {
+  double M = (double)run->posteriors[0]->model.num_rows, N = (double)run->posteriors[0]->model.num_parameters;
+  return M * N * fmin(M, N) <= (run->method->minimises ? 2e10 : 5e7);
+}
+
 static RpinnStatus move_draws(const Collection *collection, RpinnJudgedDraws *draws) {
   const RpinnRun *run = collection->run;
   const RpinnVerdictEvidence *evidence = &collection->evidence;
   size_t count = run->outputs.num_quantities;
-  if (collection->rows->unknown || run->results.num_draws < 2 || !count) return RPINN_OK;
-  double *shifts = RPINN_ARENA_NEW(collection->arena, double, 2 * count), *widths = shifts + count;
-  if (!shifts) return rpinn_fail_memory(collection->context);
+  if (collection->rows->unknown || run->results.num_draws < 2 || !count || !are_movable(run)) return RPINN_OK;
+  double *shifts = RPINN_ARENA_NEW(collection->arena, double, count),
+         *widths = RPINN_ARENA_NEW(collection->arena, double, count);
+  if (!shifts || !widths) return rpinn_fail_memory(collection->context);
   if (evidence->num_unconverged > RPINN_UNCONVERGED_CAUTION * evidence->num_minimised) {
     RPINN_TRY(rpinn_run_move_draws(draws, 1, shifts, widths));
     for (size_t q = 0; q < count; q++)
