@@ -509,6 +509,7 @@ static void scale_and_noise_are_chosen_together(void **state) {
     snprintf(name, sizeof name, "given%zu", t);
     snprintf(settings, sizeof settings, "prior_scale=%.17g samples=2", run->prior.trials[t].scale);
     const RpinnJsonValue *given = run_make(bench, name, linear_yaml, settings);
+    check_close(run->prior.trials[t].leave_one_out, json_number(given, "laplace/leave_one_out"), 1e-3);
     double z = (log(json_number(given, "noise/d/estimate")) + 2) / 1.5;
     /* all rows, and the prior of eta; the tolerance row, which the curve is given, is the rest */
     double evidence = json_number(given, "laplace/log_evidence") - 0.5 * z * z;
