@@ -142,8 +142,9 @@ run 0 diagnose one --json
 has "$out" '"healthy": true, "verdict": {"word": "fair"'
 run 3 diagnose one --strict
 has "$out" "problem: R-hat is above 1.01 for "
-run 0 diagnose svgd-one
+run 3 diagnose svgd-one # 150 iterations are not enough to reach the data
 has "$out" "there are no chains to compare"
+has "$out" "bad (misfit): "
 has "$out" "caution (spread): The spread of the particles is that of the moment at which they were stopped"
 run 0 diagnose one --shape
 for file in shape_plane.csv shape_points.csv shape_spectrum.csv; do
