@@ -36,7 +36,8 @@ typedef struct Options {
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
-  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior, blocks;
+  bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
+      blocks;
   size_t repetitions;   /* --repetitions, or 0 */
   size_t num_data_sets; /* --datasets, or 0 */
   size_t num_folds;     /* --folds, or 0 */

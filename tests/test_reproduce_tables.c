@@ -46,8 +46,9 @@ static void make_rows(const RpinnReproducedRun runs[4], RpinnReproducedRow rows[
   static const double ours[RPINN_NUM_FIGURES] = {0.0123, 0.0234, 0.0345, -456.7, 0.567, -678.9},
                       errors[RPINN_NUM_FIGURES] = {0.0012, 0.0023, 0.0034, 4.56, 0.0067, 7.89},
                       tolerances[] = {0.011, 0.012, 0.013, 14, 0.015}, peak[] = {0.21, 0.22, 0.23, -24, 0.25};
-  static const RpinnAgreement verdicts[] = {RPINN_AGREEMENT_AGREES, RPINN_AGREEMENT_DIFFERS, RPINN_AGREEMENT_REPORTED,
-                                          RPINN_AGREEMENT_DIFFERS, RPINN_AGREEMENT_AGREES};
+  static const RpinnAgreement verdicts[] = {RPINN_AGREEMENT_AGREES, RPINN_AGREEMENT_DIFFERS,
+                                            RPINN_AGREEMENT_REPORTED, RPINN_AGREEMENT_DIFFERS,
+                                            RPINN_AGREEMENT_AGREES};
   for (size_t r = 0; r < 4; r++) {
     rows[r] = (RpinnReproducedRow){.run = &runs[r],
                                    .quantity = r % 2,

@@ -129,8 +129,9 @@ static void test_verdicts(void **state) {
   rpinn_reproduction_judge(&reproduction, &row);
   assert_int_equal(row.verdicts[RPINN_TABLE_RL2], RPINN_AGREEMENT_DIFFERS);
   assert_int_equal(row.verdicts[RPINN_TABLE_COVERAGE], RPINN_AGREEMENT_DIFFERS);
-  assert_int_equal(row.verdicts[RPINN_TABLE_LINF], RPINN_AGREEMENT_DIFFERS); /* no number agrees with nothing */
-  run.members = 1000; /* fewer of ours: the re-run's error is smaller than ours */
+  assert_int_equal(row.verdicts[RPINN_TABLE_LINF],
+                   RPINN_AGREEMENT_DIFFERS); /* no number agrees with nothing */
+  run.members = 1000;                        /* fewer of ours: the re-run's error is smaller than ours */
   rpinn_reproduction_judge(&reproduction, &row);
   check_relative(row.tolerances[RPINN_TABLE_LINF], 4 * sqrt(1.2) * 0.01 + 0.02, 1e-14);
   reproduction.scale = RPINN_SCALE_MEDIUM; /* judged as well */
