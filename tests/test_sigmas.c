@@ -167,7 +167,7 @@ static void three_likelihoods(void **state) {
   bench = unequal_with("likelihood", "paper", "e", "0");
   expect_sigmas(&bench, 0.2, 0.05, 0.43301270189221932, 0.70710678118654752);
   bench_close(&bench);
-  bench = unequal_with("likelihood", "noise", NULL, NULL);
+  bench = unequal_with("likelihood", "noise", "prior_shape", "iid");
   expect_sigmas(&bench, 0.2, 0.05, 0.5, 1);
   bench_close(&bench);
   bench = unequal_with("likelihood", "uniform", NULL, NULL);
@@ -183,7 +183,7 @@ static void prior_scale(void **state) {
   bench = unequal_with("prior_scale", "0.5", "likelihood", "noise");
   expect_sigmas(&bench, 0.2, 0.05, 0.5, 0.5);
   bench_close(&bench);
-  bench = unequal_with("prior_scale", "auto", "likelihood", "noise");
+  bench = unequal_with("prior_scale", "auto", "prior_shape", "iid");
   expect_sigmas(&bench, 0.2, 0.05, 0.5, 1);
   bench_close(&bench);
   bench = unequal_with("prior_scale", "inf", "likelihood", "uniform");
