@@ -237,8 +237,14 @@ static void check_rule(const RpinnPriorChoice *choice) {
     check_close(chosen->log_evidence, highest, 0);
     return;
   }
-  assert_true(chosen->leave_one_out >= highest - 1);
-  for (size_t t = 0; t < choice->chosen; t++) assert_true(choice->trials[t].leave_one_out < highest - 1);
+  double most_evidence = -(double)INFINITY;
+  for (size_t t = 0; t < choice->num_trials; t++)
+    if (choice->trials[t].leave_one_out >= highest - 1)
+      most_evidence = fmax(most_evidence, choice->trials[t].log_evidence);
+  assert_true(chosen->leave_one_out >= highest - 1 && chosen->log_evidence >= most_evidence - 5);
+  for (size_t t = 0; t < choice->chosen; t++)
+    assert_true(choice->trials[t].leave_one_out < highest - 1 ||
+                choice->trials[t].log_evidence < most_evidence - 5);
 }
 
 /* What is told of the way: rising, never more than all. */
@@ -370,10 +376,9 @@ static void check_factors(bool at_minimum) {
       highest = fmax(highest, line->trials[t].leave_one_out);
     }
     assert_true(line->trials[line->chosen].leave_one_out >= highest - 1);
-    for (size_t t = 0; t < line->chosen; t++) assert_true(line->trials[t].leave_one_out < highest - 1);
   }
   /* The common scale is the same trial; v wants less. */
-  check_close(choice.lines[0].trials[2].leave_one_out, choice.trials[choice.chosen].leave_one_out, 0.05);
+  check_close(choice.lines[0].trials[2].leave_one_out, choice.trials[choice.chosen].leave_one_out, 0.5);
   rpinn_prior_choice_factors(&choice, bench.posterior, factors);
   assert_true(factors[1] < 1 && factors[2] == 1);
   bench_require(&bench,
@@ -402,6 +407,27 @@ static void test_factors(void **state) {
   const RpinnFieldPrior *fields = bench.posterior->sigmas.fields;
   assert_true(!fields[0].is_separate && fields[1].is_separate);
   check_close(bench.posterior->model.prior_root[0], 0.5, 0);
+  bench_close(&bench);
+}
+
+/* Twelve values on a line and an equation that says so: left out one by one they are foretold alike by every scale of the ladder;
+ * together, from the equation alone, far better by one above the lowest. */
+static void test_evidence_speaks_against(void **state) {
+  (void)state;
+  ProblemBench bench = build("name: d\ncoordinates: {t: [0, 4]}\nfields: {c: {network: [16, 16]}}\n"
+                             "unknowns: {k: {start: 1, transform: log, prior: {mean: 0, std: 1}}}\n"
+                             "truth: {c: exp(-0.7*t), k: 0.7}\nterms:\n"
+                             "  ode: {expect: \"d(c, t) + k*c\", at: {grid: 40}, data: 0, noise: 0.01}\n"
+                             "  obs: {expect: c, at: {grid: 12}, data: truth, noise: 0.03}\n");
+  RpinnPriorChoice choice;
+  choose(&bench, (RpinnPriorChoiceOptions){.rule = RPINN_SCALE_LOO, .num_threads = 2}, &choice);
+  check_rule(&choice);
+  double highest = -(double)INFINITY;
+  for (size_t t = 0; t < choice.num_trials; t++) highest = fmax(highest, choice.trials[t].leave_one_out);
+  assert_true(choice.trials[0].leave_one_out >= highest - 1);
+  assert_true(choice.trials[0].log_evidence < choice.trials[choice.chosen].log_evidence - 5);
+  assert_true(choice.chosen > 0);
+  rpinn_prior_choice_free(&choice);
   bench_close(&bench);
 }
 
@@ -501,6 +527,7 @@ int main(void) {
                                      cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_progress),
                                      cmocka_unit_test(test_factors),
+                                     cmocka_unit_test(test_evidence_speaks_against),
                                      cmocka_unit_test(test_members_of_a_linear_model),
                                      cmocka_unit_test(test_pool),
                                      cmocka_unit_test(test_choice_without_data),

@@ -217,7 +217,7 @@ static void a_chosen_prior(void **state) {
   text = report_text(&made);
   check_lines(&text,
               "The scale 0.5000 was chosen from the data by loo: the smallest scale within one nat of the "
-              "best leave-one-out sum.");
+              "best leave-one-out sum, and within five of the best evidence among these.");
   check_lines(&text, "scale|leave-one-out|log evidence|loss|misfit|starts at the minimum||\n\n"
                      "0.2500|-14.500|-20.500|9|1.50|1 of 2||\n"
                      "0.5000|-11|-10.750|6.7500|0.875|3 of 3|chosen, too few|\n"

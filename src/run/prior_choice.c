@@ -377,14 +377,20 @@ static void find_highest(RpinnPriorChoice *choice) {
 }
 
 /* Scales that foretell the data about as well are alike to them, and not to us: rPINN widens what the data do not hold as the
- * scale grows. Of those whose leave-one-out sum is within one nat of the highest, the smallest is taken; bench/calibration shows
- * what that is worth. */
+ * scale grows. Of those whose leave-one-out sum is within one nat of the highest, the smallest is taken, unless the evidence,
+ * which foretells the data together and not each from all others, speaks clearly against it; bench/calibration shows what that
+ * is worth. */
 static void prefer_smaller(RpinnPriorChoice *choice) {
-  const double nat = 1;
+  const double nat = 1, clear = 5;
   if (choice->rule != RPINN_SCALE_LOO) return;
-  double highest = rpinn_prior_criterion(choice, choice->chosen);
-  for (size_t t = choice->chosen; t-- > 0;)
-    if (rpinn_prior_criterion(choice, t) >= highest - nat) choice->chosen = t;
+  double least_sum = rpinn_prior_criterion(choice, choice->chosen) - nat, most_evidence = -(double)INFINITY;
+  for (size_t t = 0; t < choice->num_trials; t++)
+    if (choice->trials[t].leave_one_out >= least_sum)
+      most_evidence = fmax(most_evidence, choice->trials[t].log_evidence);
+  for (size_t t = choice->num_trials; t-- > 0;)
+    if (choice->trials[t].leave_one_out >= least_sum &&
+        choice->trials[t].log_evidence >= most_evidence - clear)
+      choice->chosen = t;
 }
 
 static RpinnStatus try_trials(RpinnContext *context, Search *search, size_t first, size_t count) {

@@ -21,8 +21,10 @@ const char *rpinn_prior_starts_title(bool at_minimum) {
 }
 
 const char *rpinn_prior_rule_meaning(RpinnScaleRule rule) {
-  return rule == RPINN_SCALE_EVIDENCE ? "the scale of the highest evidence"
-                                      : "the smallest scale within one nat of the best leave-one-out sum";
+  return rule == RPINN_SCALE_EVIDENCE
+             ? "the scale of the highest evidence"
+             : "the smallest scale within one nat of the best leave-one-out sum, and within five of "
+               "the best evidence among these";
 }
 
 /* ---- JSON ---- */
