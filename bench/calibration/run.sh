@@ -7,7 +7,7 @@
 # with each scale of a grid in turn (10 data sets); poisson: the shipped Poisson problems (100 data sets), beside the settings of
 # the paper; darcy: ten data sets. Finished scores in FOLDER are not made again. JOBS calibrations at a time (default: one for
 # each core) with THREADS each (1), DATASETS another number of data sets, LIMIT seconds after which a calibration ends with what
-# it has. Ends in FOLDER/page.md.
+# it has, METHODS another method. Ends in FOLDER/page.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1 folder=$2
@@ -53,7 +53,7 @@ list() {
 one() { # PROGRAM FOLDER NAME DATASETS PROBLEM OPTIONS...
   local program=$1 out=$2/$3 count=$4
   shift 4
-  timeout --signal=INT "${LIMIT:-0}" "$program" calibrate "$@" --members 79 --datasets "$count" --out "$out" --threads "${THREADS:-1}" --quiet \
+  timeout --signal=INT "${LIMIT:-0}" "$program" calibrate "$@" --methods "${METHODS:-rpinn}" --members 79 --datasets "$count" --out "$out" --threads "${THREADS:-1}" --quiet \
     > "$out.log" 2>&1 || tail -n 1 "$out.log"
 }
 export -f one
