@@ -322,7 +322,7 @@ static double expected_energy(const RpinnRun *run) {
  * small part of what method laplace takes after its search. */
 static bool are_movable(const RpinnRun *run) {
   double M = (double)run->posteriors[0]->model.num_rows, N = (double)run->posteriors[0]->model.num_parameters;
-  return M * N * fmin(M, N) <= (run->method->minimises ? 2e10 : 5e7);
+  return M * N * fmin(M, N) <= (run->method->minimises ? 5e9 : 5e7);
 }
 
 static RpinnStatus move_draws(const Collection *collection, RpinnJudgedDraws *draws) {
