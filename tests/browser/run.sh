@@ -73,8 +73,8 @@ END
 "$rpinn" run rod.yaml --samples 20 --iterations 1000 --method ensemble --quiet --out ensemble
 "$rpinn" run rod.yaml --samples 20 --iterations 500 --method svgd --quiet --out particles
 "$rpinn" run rod.yaml --method nuts --chains 3 --warmup 100 --samples 200 --max-depth 6 --quiet --out chains
-"$rpinn" run darcy --samples 3 --iterations 3 --quiet --out map
-"$rpinn" run darcy --samples 3 --iterations 2 --method ensemble --quiet --out map-ensemble
+"$rpinn" run darcy --prior-scale 1 --samples 3 --iterations 3 --quiet --out map
+"$rpinn" run darcy --prior-scale 1 --samples 3 --iterations 2 --method ensemble --quiet --out map-ensemble
 "$rpinn" report line > /dev/null
 "$rpinn" report map > /dev/null
 "$rpinn" report particles > /dev/null
