@@ -1,9 +1,7 @@
 /* Noise that differs by row, by an expression or by a column: in the energy of each backend, in synthetic data, in the rows
  * of a run's files, and in what a run directory says of itself. Expected numbers are made by hand. */
+#include "posterior_numbers.h"
 #include "problem_bench.h"
-#include "run_bench.h"
-
-#include <netcdf.h>
 
 #include "run_state.h"
 
@@ -135,25 +133,6 @@ static const char column_yaml[] = "name: column\n"
                                   " samples: 6, threads: 1, seed: 3, precision: double}\n";
 
 static const double column_noise[] = {0.5, 0.25, 2};
-
-/* A variable of posterior.nc by its group and name, of `count` numbers. */
-static void read_numbers(const RunBench *bench, const char *run, const char *group_name, const char *name,
-                         size_t count, double *values) {
-  int root, group, id, num_dimensions, dimensions[NC_MAX_VAR_DIMS];
-  size_t total = 1, length;
-  check_true(nc_open(run_path(bench, run, "posterior.nc"), NC_NOWRITE, &root) == NC_NOERR, "no posterior.nc");
-  assert_int_equal(nc_inq_grp_full_ncid(root, group_name, &group), NC_NOERR);
-  check_true(nc_inq_varid(group, name, &id) == NC_NOERR, "no variable %s", name);
-  assert_int_equal(nc_inq_varndims(group, id, &num_dimensions), NC_NOERR);
-  assert_int_equal(nc_inq_vardimid(group, id, dimensions), NC_NOERR);
-  for (int i = 0; i < num_dimensions; i++) {
-    assert_int_equal(nc_inq_dimlen(group, dimensions[i], &length), NC_NOERR);
-    total *= length;
-  }
-  check_true(total == count, "%s has %zu numbers, expected %zu", name, total, count);
-  assert_int_equal(nc_get_var_double(group, id, values), NC_NOERR);
-  nc_close(root);
-}
 
 /* posterior.nc: s of each row by name, and log likelihoods that were divided by it. */
 static void check_column_run(const RunBench *bench, const char *run) {

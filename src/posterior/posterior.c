@@ -492,6 +492,16 @@ void rpinn_posterior_start_prior(const RpinnPosterior *posterior, const double *
       theta[j] = model->prior_mean[j] + offsets[model->num_rows + j] / model->prior_root[j];
 }
 
+void rpinn_posterior_start_search(const RpinnPosterior *posterior, uint64_t start, const double *root,
+                                  double *offsets, double *theta) {
+  const RpinnEnergyModel *model = &posterior->model;
+  const double *prior_rows = offsets + model->num_rows;
+  RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
+  rpinn_stream_normals(&stream, model->num_rows + model->num_parameters, offsets);
+  for (size_t j = 0; theta && j < model->num_parameters; j++)
+    theta[j] = model->prior_mean[j] + (root[j] > 0 ? prior_rows[j] / root[j] : 0);
+}
+
 void rpinn_posterior_draw_offsets(const RpinnPosterior *posterior, uint64_t member, double *offsets) {
   RpinnStream stream = rpinn_stream(posterior->seed, RPINN_PURPOSE_OFFSETS, member, 0);
   rpinn_stream_normals(&stream, posterior->model.num_rows + posterior->model.num_parameters, offsets);

@@ -77,4 +77,9 @@ void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *jso
  * draws no field: it needs the one of these data. */
 bool rpinn_posterior_saves_made_truth(const RpinnPosterior *posterior);
 
+/* Where a search before the first draw starts: its offsets [M+N], standard normal, and theta [N] = mean + offset / root, a draw
+ * from the prior of these roots [N]; theta may be NULL. */
+void rpinn_posterior_start_search(const RpinnPosterior *posterior, uint64_t start, const double *root,
+                                  double *offsets, double *theta);
+
 #endif

@@ -128,3 +128,16 @@ RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *stor
   *count = finished - failed;
   return RPINN_OK;
 }
+
+RpinnStatus rpinn_draw_store_restore(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                     RpinnStatus (*restore)(RpinnContext *context, void *user,
+                                                            const void *state, size_t size),
+                                     void *user, bool *found) {
+  void *state = NULL;
+  size_t size;
+  RPINN_TRY(rpinn_member_store_get_state(context, store, key, &state, &size));
+  *found = state != NULL;
+  RpinnStatus status = state ? restore(context, user, state, size) : RPINN_OK;
+  free(state);
+  return status;
+}

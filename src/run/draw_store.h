@@ -63,4 +63,10 @@ RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberSto
                                            uint64_t num_chains, bool is_warmup, uint64_t most,
                                            uint64_t *length);
 
+/* What is kept under such a key, restored by the caller; *found is false where there is nothing. */
+RpinnStatus rpinn_draw_store_restore(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
+                                     RpinnStatus (*restore)(RpinnContext *context, void *user,
+                                                            const void *state, size_t size),
+                                     void *user, bool *found);
+
 #endif

@@ -293,7 +293,8 @@ static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
   return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
 }
 
-static RpinnStatus restore(RpinnContext *context, RpinnRun *run, const void *state, size_t size) {
+static RpinnStatus restore(RpinnContext *context, void *user, const void *state, size_t size) {
+  RpinnRun *run = user;
   size_t N = run->posteriors[0]->model.num_parameters;
   uint64_t owner;
   RpinnStateCursor cursor;
@@ -308,13 +309,7 @@ static RpinnStatus restore(RpinnContext *context, RpinnRun *run, const void *sta
 }
 
 static RpinnStatus load(RpinnContext *context, RpinnRun *run, bool *found) {
-  void *state = NULL;
-  size_t size;
-  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_laplace_state_key(), &state, &size));
-  *found = state != NULL;
-  RpinnStatus status = state ? restore(context, run, state, size) : RPINN_OK;
-  free(state);
-  return status;
+  return rpinn_draw_store_restore(context, run->store, rpinn_laplace_state_key(), restore, run, found);
 }
 
 /* ---- the whole ---- */

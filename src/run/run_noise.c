@@ -95,23 +95,14 @@ static void close_worker(void *worker) {
   free(own);
 }
 
-/* Offsets of a member; theta = mean + offset / root, a draw from the prior, is where it starts. */
-static void draw_start(const Worker *own, size_t start, double *theta) {
-  const RpinnEnergyModel *model = &own->search->posterior->model;
-  const double *prior_rows = own->offsets + model->num_rows;
-  RpinnStream stream = rpinn_stream(own->search->posterior->seed, RPINN_PURPOSE_SCALE, start, 0);
-  rpinn_stream_normals(&stream, model->num_rows + model->num_parameters, own->offsets);
-  for (size_t j = 0; theta && j < model->num_parameters; j++)
-    theta[j] = model->prior_mean[j] + prior_rows[j] / model->prior_root[j];
-}
-
 /* The minimum that a start leads to, with the noise of its own evidence. */
 static RpinnStatus fit_from_start(RpinnContext *context, const Worker *own, RpinnTaskPool *pool,
                                   size_t start) {
   Search *search = own->search;
   double *theta = search->theta + start * search->posterior->model.num_parameters,
          *eta = search->eta + start * search->noise.count;
-  draw_start(own, start, theta);
+  rpinn_posterior_start_search(search->posterior, start, search->posterior->model.prior_root, own->offsets,
+                               theta);
   memcpy(eta, search->noise.eta_0, search->noise.count * sizeof *eta);
   return rpinn_noise_fit(context, &own->target.squares, NULL, &search->noise, ITERATIONS, pool_is_stopped,
                          pool, theta, eta, &search->fits[start]);
@@ -122,7 +113,8 @@ static RpinnStatus move_member(RpinnContext *context, const Worker *own, RpinnTa
   Search *search = own->search;
   const RpinnEnergyModel *model = &search->posterior->model;
   double *theta = search->theta + member * model->num_parameters, energy;
-  draw_start(own, member, search->round ? NULL : theta);
+  rpinn_posterior_start_search(search->posterior, member, model->prior_root, own->offsets,
+                               search->round ? NULL : theta);
   rpinn_noise_factors(&search->noise, model->num_rows, search->eta, own->scaled.factors);
   RPINN_TRY(rpinn_scale_minimise(context, &own->scaled.squares, own->offsets, ITERATIONS, pool_is_stopped,
                                  pool, theta, &energy, &search->converged[member]));
@@ -354,7 +346,8 @@ static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
   return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
 }
 
-static RpinnStatus restore(RpinnContext *context, RpinnRun *run, const void *state, size_t size) {
+static RpinnStatus restore(RpinnContext *context, void *user, const void *state, size_t size) {
+  RpinnRun *run = user;
   uint64_t owner[2];
   RpinnStateCursor cursor;
   RPINN_TRY(rpinn_state_header(context, &form, state, size, owner));
@@ -368,13 +361,7 @@ static RpinnStatus restore(RpinnContext *context, RpinnRun *run, const void *sta
 }
 
 static RpinnStatus load(RpinnContext *context, RpinnRun *run, bool *found) {
-  void *state = NULL;
-  size_t size;
-  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_noise_state_key(), &state, &size));
-  *found = state != NULL;
-  RpinnStatus status = state ? restore(context, run, state, size) : RPINN_OK;
-  free(state);
-  return status;
+  return rpinn_draw_store_restore(context, run->store, rpinn_noise_state_key(), restore, run, found);
 }
 
 /* ---- the whole ---- */
