@@ -396,6 +396,18 @@ static void files_have_it(void **state) {
   check_relative(json_number(summary, "sigmas/terms/d"), json_number(summary, "noise/d/estimate"), 1e-14);
   assert_non_null(strstr(run_read(bench, "run", "run.yaml"),
                          "noise: {unknown: true, truth: 0.2, prior: {mean: -2, std: 1.5}}"));
+  /* The constant beside them is what was learnt, whoever made the last draw. */
+  double sigma;
+  read_numbers(bench, "run", "/constant_data", "d_sigma", 1, &sigma);
+  for (size_t k = 1; k <= 3; k++) {
+    char name[16], settings[64];
+    double other;
+    snprintf(name, sizeof name, "threads%zu", k);
+    snprintf(settings, sizeof settings, "method=rpinn samples=%zu threads=%zu", 59 + k, k);
+    run_make(bench, name, linear_yaml, settings);
+    read_numbers(bench, name, "/constant_data", "d_sigma", 1, &other);
+    check_close(other, sigma, 0);
+  }
 }
 
 /* Bands of measurements with known noise: by row where it is an expression, none where nothing measures the quantity. */

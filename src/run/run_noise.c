@@ -374,7 +374,7 @@ static RpinnStatus make_room(RpinnContext *context, RpinnRun *run) {
                                          &run->noise.posterior);
 }
 
-void rpinn_run_reset_noise(RpinnRun *run) {
+void rpinn_run_reset_noise(const RpinnRun *run) {
   for (size_t i = 0; run->noise.posterior.count && i < run->num_posteriors; i++)
     rpinn_posterior_set_noise(run->posteriors[i], run->noise.posterior.mode);
 }

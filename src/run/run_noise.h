@@ -16,7 +16,7 @@ RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnRun *run, const Rp
 /* The same of a finished run, whose store is open. */
 RpinnStatus rpinn_run_load_noise(RpinnContext *context, RpinnRun *run);
 /* Let all posteriors be at the mode of their noise. */
-void rpinn_run_reset_noise(RpinnRun *run);
+void rpinn_run_reset_noise(const RpinnRun *run);
 /* Does the model explain nothing of the data of noise k, so that their noise is as large as their spread? */
 bool rpinn_run_is_all_noise(const RpinnRun *run, size_t k);
 /* "noise": {name: {…}}, as in summary.json; nothing where all noise is known. */

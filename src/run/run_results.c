@@ -115,6 +115,7 @@ RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) 
                                        .statistic_is_boolean = is_boolean,
                                        .keep_every = run->results.keep_every};
   snprintf(path, sizeof path, "%s/posterior.nc", run->folder.path);
+  rpinn_run_reset_noise(run); /* that of the last draw depends on the threads, and is no constant */
   return rpinn_posterior_file_create(pass->context, path, run->posteriors[0], &options, &pass->file);
 }
 
