@@ -1,6 +1,6 @@
 /* A finished run before its judges. */
-#ifndef RPINN_STUDY_DIAGNOSE_RUN_H
-#define RPINN_STUDY_DIAGNOSE_RUN_H
+#ifndef RPINN_DIAGNOSE_DIAGNOSE_RUN_H
+#define RPINN_DIAGNOSE_DIAGNOSE_RUN_H
 
 #include "finished_run.h"
 #include "method.h"
