@@ -2,6 +2,7 @@
  * trees. */
 #include "alike_normals.h"
 #include "chain_statistics.h"
+#include "counted_allocations.h"
 
 #include "dual_averaging.h"
 #include "nuts_chain.h"
@@ -481,29 +482,6 @@ static void turns_at_the_seam_are_seen(void **state) {
 }
 
 /* ---- memory ---- */
-
-static size_t num_allocations; /* counted through the linker's --wrap */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size) {
-  num_allocations++;
-  return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-  num_allocations++;
-  return __real_calloc(count, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-  num_allocations++;
-  return __real_aligned_alloc(alignment, size);
-}
 
 static void advancing_allocates_nothing(void **state) {
   (void)state;

@@ -1,26 +1,11 @@
 /* The single steps of optimisers: which point a line search accepts, what L-BFGS remembers, when Levenberg-Marquardt gives
  * up, and how few iterations a known function takes. */
-#include "check.h"
-
 #include <float.h>
 
+#include "optimizer_bench.h"
+
 #include "line_search.h"
-#include "rpinn/optimize.h"
 #include "saved_state.h"
-
-static RpinnContext *context;
-
-static int open_context(void **state) {
-  (void)state;
-  context = rpinn_context_create();
-  return context ? 0 : -1;
-}
-
-static int close_context(void **state) {
-  (void)state;
-  rpinn_context_destroy(context);
-  return 0;
-}
 
 /* ---- line search ---- */
 

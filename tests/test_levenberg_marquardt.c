@@ -1,0 +1,281 @@
+/* Levenberg–Marquardt: known minima in each of its forms (normal equations, data space, conjugate gradients; with a prior,
+ * with half of one, without), and steps that cannot be taken. */
+#include "optimizer_bench.h"
+#include "optimizer_targets.h"
+
+/* ---- known minima ---- */
+
+/* N = 2 has as many rows as parameters: data space; N = 20 has more: normal equations. */
+static void rosenbrock_by_levenberg_marquardt(void **state) {
+  (void)state;
+  for (size_t N = 2; N <= 20; N += 18) {
+    Chain chain = {.num_parameters = N};
+    RpinnLeastSquares problem = chain_least_squares(&chain);
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop.gradient_tolerance = 1e-10;
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+    double x[20];
+    chain_start(N, x);
+    RpinnOptimum optimum = run(optimizer, x);
+    say(N == 2 ? "Rosenbrock 2-D, LM" : "Rosenbrock 20-D, LM", distance_to_ones(N, optimum.theta), &optimum);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    check_true(distance_to_ones(N, optimum.theta) < 1e-9, "%zu parameters", N);
+    assert_int_equal(optimum.num_evaluations, chain.num_calls);
+    for (size_t i = 1; i < optimum.num_trace; i++)
+      assert_true(optimum.trace[i].loss <= optimum.trace[i - 1].loss);
+    rpinn_optimizer_destroy(optimizer);
+  }
+}
+
+/* Along its valley: the same minimum in fewer linearisations. */
+static void momentum_follows_a_valley(void **state) {
+  (void)state;
+  size_t iterations[2];
+  for (int momentum = 0; momentum < 2; momentum++) {
+    Chain chain = {.num_parameters = 20};
+    RpinnLeastSquares problem = chain_least_squares(&chain);
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop.gradient_tolerance = 1e-10;
+    options.momentum = momentum;
+    options.initial_damping = 1;
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+    double x[20];
+    chain_start(20, x);
+    RpinnOptimum optimum = run(optimizer, x);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    check_true(distance_to_ones(20, optimum.theta) < 1e-9, "momentum %d", momentum);
+    assert_int_equal(optimum.num_evaluations, chain.num_calls);
+    iterations[momentum] = optimum.num_iterations;
+    rpinn_optimizer_destroy(optimizer);
+  }
+  check_true(iterations[1] < iterations[0], "%zu iterations with momentum, %zu without", iterations[1],
+             iterations[0]);
+}
+
+/* As least squares the condition is the square root: a few steps do. */
+static void quadratics_by_levenberg_marquardt(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    Quadratic quadratic = quadratics[i];
+    RpinnLeastSquares problem = {.num_parameters = quadratic.num_parameters,
+                                 .num_rows = quadratic.num_parameters,
+                                 .data = &quadratic,
+                                 .residuals = quadratic_residuals,
+                                 .jacobian = quadratic_jacobian};
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop = (RpinnStopRule){.max_iterations = 200, .gradient_tolerance = 1e-8};
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+    double x[MOST_PARAMETERS] = {0};
+    RpinnOptimum optimum = run(optimizer, x);
+    say(i == 0 ? "quadratic 1e6 in 50-D, LM" : "quadratic 1e8 in 10-D, LM",
+        quadratic_error(&quadratic, optimum.theta), &optimum);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    assert_true(quadratic_error(&quadratic, optimum.theta) < 2e-8);
+    rpinn_optimizer_destroy(optimizer);
+  }
+}
+
+/* ---- linear rows, with a prior and without ---- */
+
+static void linear_by_levenberg_marquardt(void **state) {
+  (void)state;
+  static Linear linear;
+  double expected[COLUMNS], start[COLUMNS] = {0};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 100};
+  for (int prior = PRIOR_ON_ALL; prior <= PRIOR_ON_SOME; prior++) {
+    linear_fill(&linear, prior);
+    linear_closed_form(&linear, expected);
+    for (int products = 0; products < 3; products++) { /* dense, gram, conjugate gradients */
+      RpinnLeastSquares problem = linear_least_squares(&linear, products > 0);
+      options.max_dense_rows = products == 2 ? ROWS - 1 : ROWS;
+      assert_int_equal(rpinn_levenberg_marquardt_is_matrix_free(&problem, &options), products == 2);
+      RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, linear.offsets, &options);
+      RpinnOptimum optimum = run(optimizer, start);
+      double error = farthest(COLUMNS, optimum.theta, expected);
+      say(prior == PRIOR_ON_ALL ? "linear, prior on all, LM" : "linear, prior on some, LM", error, &optimum);
+      check_true(error < (products == 2 ? 1e-8 : 1e-9), "prior %d, products %d: error %g", prior, products,
+                 error);
+      rpinn_optimizer_destroy(optimizer);
+    }
+  }
+}
+
+/* Without a prior the solution is not unique; the rows can all be met. */
+static void linear_without_prior(void **state) {
+  (void)state;
+  static Linear linear;
+  double start[COLUMNS] = {0};
+  linear_fill(&linear, PRIOR_ON_NONE);
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop.gradient_tolerance = 1e-9;
+  for (int form = 0; form < 2; form++) { /* roots that are zero, and no roots at all */
+    RpinnLeastSquares problem = linear_least_squares(&linear, false);
+    if (form == 1) problem.prior_root = NULL;
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, linear.offsets, &options);
+    RpinnOptimum optimum = run(optimizer, start);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    assert_true(optimum.loss < 1e-20);
+    rpinn_optimizer_destroy(optimizer);
+  }
+}
+
+static RpinnStatus no_rows(void *data, const double *theta, double *rows) {
+  (void)data, (void)theta, (void)rows;
+  return RPINN_OK;
+}
+
+static RpinnStatus no_jacobian(void *data, const double *theta, double *rows, double *J) {
+  (void)data, (void)theta, (void)rows, (void)J;
+  return RPINN_OK;
+}
+
+/* With no rows at all the prior and its offsets decide: theta = mu + xi / P. */
+static void prior_alone(void **state) {
+  (void)state;
+  static Linear linear;
+  double start[COLUMNS] = {0};
+  linear_fill(&linear, PRIOR_ON_ALL);
+  RpinnLeastSquares problem = linear_least_squares(&linear, false);
+  problem.num_rows = 0;
+  problem.residuals = no_rows;
+  problem.jacobian = no_jacobian;
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop.gradient_tolerance = 1e-12;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, linear.offsets + ROWS, &options);
+  RpinnOptimum optimum = run(optimizer, start);
+  check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+  for (size_t j = 0; j < COLUMNS; j++)
+    check_relative(optimum.theta[j], linear.mean[j] + linear.offsets[ROWS + j] / linear.root[j], 1e-12);
+  rpinn_optimizer_destroy(optimizer);
+}
+
+/* ---- the same with rows tanh((A theta)_i) - y_i: nonlinear, in data space ---- */
+
+static RpinnStatus bent_residuals(void *data, const double *theta, double *rows) {
+  const Linear *linear = data;
+  linear_times(data, theta, theta, rows);
+  for (size_t i = 0; i < ROWS; i++) rows[i] = tanh(rows[i]) - linear->y[i];
+  return RPINN_OK;
+}
+
+static RpinnStatus bent_jacobian(void *data, const double *theta, double *rows, double *J) {
+  const Linear *linear = data;
+  bent_residuals(data, theta, rows);
+  for (size_t i = 0; i < ROWS; i++) {
+    double a = rows[i] + linear->y[i];
+    for (size_t j = 0; j < COLUMNS; j++) J[i * COLUMNS + j] = (1 - a * a) * linear->A[i][j];
+  }
+  return RPINN_OK;
+}
+
+/* The gradient of the energy, computed by src/target, vanishes where Levenberg–Marquardt says that it does.
+ */
+static void nonlinear_in_data_space(void **state) {
+  (void)state;
+  static Linear linear;
+  for (int prior = PRIOR_ON_ALL; prior <= PRIOR_ON_NONE; prior++) {
+    linear_fill(&linear, prior);
+    for (size_t i = 0; i < ROWS; i++) { /* within reach of tanh */
+      linear.y[i] *= 0.2;
+      linear.offsets[i] *= 0.2;
+    }
+    RpinnLeastSquares problem = linear_least_squares(&linear, false);
+    problem.residuals = bent_residuals;
+    problem.jacobian = bent_jacobian;
+    const double *offsets = prior == PRIOR_ON_NONE ? NULL : linear.offsets;
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, offsets, &options);
+    double start[COLUMNS] = {0.01}, value, gradient[COLUMNS], norm = 0;
+    RpinnOptimum optimum = run(optimizer, start);
+    RpinnEnergyObjective *energy = rpinn_energy_objective_create(&problem, offsets);
+    RpinnObjective objective = rpinn_energy_objective(energy);
+    assert_int_equal(objective.evaluate(objective.data, optimum.theta, &value, gradient), RPINN_OK);
+    for (size_t j = 0; j < COLUMNS; j++) norm += gradient[j] * gradient[j];
+    say("tanh rows, LM", sqrt(norm), &optimum);
+    check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+    check_relative(optimum.loss, value, 1e-13);
+    assert_true(sqrt(norm) < 1.1e-6);
+    rpinn_energy_objective_destroy(energy);
+    rpinn_optimizer_destroy(optimizer);
+  }
+}
+
+/* ---- steps that cannot be taken ---- */
+
+static void levenberg_marquardt_steps_back(void **state) {
+  (void)state;
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop.gradient_tolerance = 1e-12;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&log_problem, NULL, &options);
+  double start = 100;
+  RpinnOptimum optimum = run(optimizer, &start);
+  check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
+  check_relative(optimum.theta[0], 1, 1e-11);
+  rpinn_optimizer_destroy(optimizer);
+}
+
+/* Two equal columns make J^T J singular, here exactly; with next to no damping its factorisation fails. */
+static RpinnStatus twin_residuals(void *data, const double *x, double *rows) {
+  (void)data;
+  for (size_t i = 0; i < 4; i++) rows[i] = x[0] + x[1] - (double)i;
+  return RPINN_OK;
+}
+
+static RpinnStatus twin_jacobian(void *data, const double *x, double *rows, double *J) {
+  for (size_t i = 0; i < 8; i++) J[i] = 1;
+  return twin_residuals(data, x, rows);
+}
+
+static void levenberg_marquardt_survives_a_failed_factorisation(void **state) {
+  (void)state;
+  RpinnLeastSquares problem = {
+      .num_parameters = 2, .num_rows = 4, .residuals = twin_residuals, .jacobian = twin_jacobian};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.initial_damping = 1e-16;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  double start[] = {5, -2};
+  RpinnOptimum optimum = run(optimizer, start);
+  assert_true(optimum.num_evaluations < optimum.num_iterations + 1); /* some had no step to try */
+  check_relative(optimum.theta[0] + optimum.theta[1], 1.5, 1e-7);
+  rpinn_optimizer_destroy(optimizer);
+}
+
+/* Finite at x = 2 only. */
+static RpinnStatus island_residuals(void *data, const double *x, double *rows) {
+  (void)data;
+  rows[0] = x[0] == 2 ? 1 : (double)NAN;
+  return RPINN_OK;
+}
+
+static RpinnStatus island_jacobian(void *data, const double *x, double *rows, double *J) {
+  J[0] = 1;
+  return island_residuals(data, x, rows);
+}
+
+static void levenberg_marquardt_stops_at_its_damping_limit(void **state) {
+  (void)state;
+  RpinnLeastSquares problem = {
+      .num_parameters = 1, .num_rows = 1, .residuals = island_residuals, .jacobian = island_jacobian};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  double start = 2;
+  RpinnOptimum optimum = run(optimizer, &start);
+  check_stop(&optimum, RPINN_STOP_DAMPING_LIMIT);
+  assert_true(optimum.theta[0] == 2 && optimum.loss == 0.5);
+  rpinn_optimizer_destroy(optimizer);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(rosenbrock_by_levenberg_marquardt),
+                                     cmocka_unit_test(momentum_follows_a_valley),
+                                     cmocka_unit_test(quadratics_by_levenberg_marquardt),
+                                     cmocka_unit_test(linear_by_levenberg_marquardt),
+                                     cmocka_unit_test(linear_without_prior),
+                                     cmocka_unit_test(prior_alone),
+                                     cmocka_unit_test(nonlinear_in_data_space),
+                                     cmocka_unit_test(levenberg_marquardt_steps_back),
+                                     cmocka_unit_test(levenberg_marquardt_survives_a_failed_factorisation),
+                                     cmocka_unit_test(levenberg_marquardt_stops_at_its_damping_limit)};
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
