@@ -49,7 +49,7 @@ if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes M
 #   run_folder.c  run.log grows line by line
 #   draw_spool.c  a scratch file without a name
 writers=$(grep -rnE '\<(fopen|fdopen|freopen) *\([^;]*"[^"]*[wa+]|\<(open|openat) *\([^;]*O_(WRONLY|RDWR|CREAT)|\<(creat|mkstemp|tmpfile) *\(' \
-  src cli | grep -vE '^src/(base/part_file|run/run_folder|run/draw_spool)\.c:' || true)
+  src cli | grep -vE '^src/(base/part_file|run/run_folder|results/draw_spool)\.c:' || true)
 if [[ -n $writers ]]; then complain "files written without src/base/part_file.h:" "$writers"; fi
 
 # Guides write files of the tree as `folder/…/name.extension`.

@@ -1,6 +1,6 @@
 /* Draws in the store: members by their number, draws of chains by chain and number. */
-#ifndef RPINN_RUN_DRAW_STORE_H
-#define RPINN_RUN_DRAW_STORE_H
+#ifndef RPINN_RESULTS_DRAW_STORE_H
+#define RPINN_RESULTS_DRAW_STORE_H
 
 #include "member_store.h"
 

@@ -1,6 +1,6 @@
 /* The pass that makes results of stored draws, as kinds of draws see it. */
-#ifndef RPINN_RUN_RESULTS_PASS_H
-#define RPINN_RUN_RESULTS_PASS_H
+#ifndef RPINN_RESULTS_RESULTS_PASS_H
+#define RPINN_RESULTS_RESULTS_PASS_H
 
 #include "draw_blocks.h"
 #include "moments.h"

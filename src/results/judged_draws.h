@@ -1,6 +1,6 @@
 /* Some draws of a run, evenly chosen, as the minimisers that they are: each with its offsets and its prior. */
-#ifndef RPINN_RUN_JUDGED_DRAWS_H
-#define RPINN_RUN_JUDGED_DRAWS_H
+#ifndef RPINN_RESULTS_JUDGED_DRAWS_H
+#define RPINN_RESULTS_JUDGED_DRAWS_H
 
 #include "double_target.h"
 #include "run_state.h"

@@ -2,8 +2,8 @@
  * compute, and the block is handed on, draw by draw, in the thread that called. Neither the length of a block nor which
  * thread computes a draw leaves a mark on what is handed on. Memory stays flat: a block is 16 MiB of draws, or one draw for
  * each thread where that is more. */
-#ifndef RPINN_RUN_DRAW_BLOCKS_H
-#define RPINN_RUN_DRAW_BLOCKS_H
+#ifndef RPINN_RESULTS_DRAW_BLOCKS_H
+#define RPINN_RESULTS_DRAW_BLOCKS_H
 
 #include "run_state.h"
 

@@ -1,6 +1,6 @@
 /* Cells of the CSV files beside the summary. */
-#ifndef RPINN_RUN_RUN_SUMMARY_H
-#define RPINN_RUN_RUN_SUMMARY_H
+#ifndef RPINN_RESULTS_RUN_SUMMARY_H
+#define RPINN_RESULTS_RUN_SUMMARY_H
 
 #include "text.h"
 

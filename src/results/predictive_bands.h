@@ -6,8 +6,8 @@
  *
  * and the band of 95 % reaches from F = 0.025 to F = 0.975. s_k is the term's noise: at x where it is an expression, the root
  * mean square of the rows where it is a column, that of the draw where it is unknown. */
-#ifndef RPINN_RUN_PREDICTIVE_BANDS_H
-#define RPINN_RUN_PREDICTIVE_BANDS_H
+#ifndef RPINN_RESULTS_PREDICTIVE_BANDS_H
+#define RPINN_RESULTS_PREDICTIVE_BANDS_H
 
 #include "run_state.h"
 

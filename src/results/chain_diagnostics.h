@@ -1,6 +1,6 @@
 /* Have the chains of a run converged? Every parameter and every predicted number on its own. */
-#ifndef RPINN_RUN_CHAIN_DIAGNOSTICS_H
-#define RPINN_RUN_CHAIN_DIAGNOSTICS_H
+#ifndef RPINN_RESULTS_CHAIN_DIAGNOSTICS_H
+#define RPINN_RESULTS_CHAIN_DIAGNOSTICS_H
 
 #include "draw_spool.h"
 #include "run_state.h"

@@ -1,6 +1,6 @@
 /* Evidence on a finished run, and the verdict from it. */
-#ifndef RPINN_RUN_RUN_VERDICT_H
-#define RPINN_RUN_RUN_VERDICT_H
+#ifndef RPINN_RESULTS_RUN_VERDICT_H
+#define RPINN_RESULTS_RUN_VERDICT_H
 
 #include "judged_draws.h"
 #include "run_state.h"

@@ -1,7 +1,7 @@
 /* Are the draws the posterior? Gauss-Newton log weights of converged rPINN members, their Pareto k and
  * effective size, and the independence Metropolis step on them where it is asked for. */
-#ifndef RPINN_RUN_RUN_WEIGHTS_H
-#define RPINN_RUN_RUN_WEIGHTS_H
+#ifndef RPINN_RESULTS_RUN_WEIGHTS_H
+#define RPINN_RESULTS_RUN_WEIGHTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

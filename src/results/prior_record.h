@@ -1,6 +1,6 @@
 /* A choice of scale as others see it: kept in the store, told in summary.json under "prior", and as lines of a table. */
-#ifndef RPINN_RUN_PRIOR_RECORD_H
-#define RPINN_RUN_PRIOR_RECORD_H
+#ifndef RPINN_RESULTS_PRIOR_RECORD_H
+#define RPINN_RESULTS_PRIOR_RECORD_H
 
 #include "json_reader.h"
 #include "json_writer.h"

@@ -1,7 +1,7 @@
 /* The shape of a finished run's posterior: the plane through three of its draws, and the curvature at the end of its
  * chains. Members and particles count as one chain. All in double, whatever the run was made in. */
-#ifndef RPINN_RUN_POSTERIOR_SHAPE_H
-#define RPINN_RUN_POSTERIOR_SHAPE_H
+#ifndef RPINN_RESULTS_POSTERIOR_SHAPE_H
+#define RPINN_RESULTS_POSTERIOR_SHAPE_H
 
 #include "posterior_plane.h"
 #include "run_state.h"

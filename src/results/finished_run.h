@@ -1,6 +1,6 @@
 /* A run directory that somebody finished: its summary.json. */
-#ifndef RPINN_RUN_FINISHED_RUN_H
-#define RPINN_RUN_FINISHED_RUN_H
+#ifndef RPINN_RESULTS_FINISHED_RUN_H
+#define RPINN_RESULTS_FINISHED_RUN_H
 
 #include "json_reader.h"
 #include "text.h"

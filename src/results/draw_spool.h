@@ -1,7 +1,7 @@
 /* Draws come one by one, diagnostics want all draws of one number: rows on disk, read by columns. The file has no
  * name in the folder, so that nothing is left of it whatever happens. */
-#ifndef RPINN_RUN_DRAW_SPOOL_H
-#define RPINN_RUN_DRAW_SPOOL_H
+#ifndef RPINN_RESULTS_DRAW_SPOOL_H
+#define RPINN_RESULTS_DRAW_SPOOL_H
 
 #include "context.h"
 

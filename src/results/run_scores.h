@@ -1,6 +1,6 @@
 /* Predictions against what is known: every quantity of `predict:` and every held-out term. */
-#ifndef RPINN_RUN_RUN_SCORES_H
-#define RPINN_RUN_RUN_SCORES_H
+#ifndef RPINN_RESULTS_RUN_SCORES_H
+#define RPINN_RESULTS_RUN_SCORES_H
 
 #include "run_state.h"
 
