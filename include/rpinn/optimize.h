@@ -110,6 +110,14 @@ RPINN_API RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimi
                                               size_t num_iterations);
 RPINN_API RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer);
 
+/* Several optimisers together, as start and advance do for one: what they ask of one target for groups goes there in one call,
+ * up to its group, so that a device or a vectorised function works on many members at a time. Each has the bits that it has
+ * alone. They may differ in method, options and target. Room for pointers is allocated at the beginning. */
+RPINN_API RpinnStatus rpinn_optimizers_start(RpinnContext *context, size_t count,
+                                             RpinnOptimizer *const *optimizers, const double *const *thetas);
+RPINN_API RpinnStatus rpinn_optimizers_advance(RpinnContext *context, size_t count,
+                                               RpinnOptimizer *const *optimizers, size_t num_iterations);
+
 /* Bytes of a saved state: the same for an optimiser at all times. */
 RPINN_API size_t rpinn_optimizer_state_size(const RpinnOptimizer *optimizer);
 /* Write the state to buffer [state_size]. The buffer is for this machine type and this version of the
@@ -139,6 +147,11 @@ typedef struct RpinnAdamOptions {
 RPINN_API RpinnAdamOptions rpinn_adam_default_options(void);
 RPINN_API RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objective,
                                         const RpinnAdamOptions *options, RpinnOptimizer **optimizer);
+
+/* For one member of a target for groups: rpinn_optimizers_advance makes the calls of several together. */
+RPINN_API RpinnStatus rpinn_adam_create_member(RpinnContext *context, const RpinnBatchObjective *objective,
+                                               size_t member, const RpinnAdamOptions *options,
+                                               RpinnOptimizer **optimizer);
 
 /* L-BFGS (Nocedal 1980) with a line search for the strong Wolfe conditions. Memory: 2 * memory *
  * num_parameters numbers. A trial point whose loss or gradient is not finite shortens the step. */

@@ -9,7 +9,7 @@
  *
  * with the offsets xi = (xi_r, xi_p): zero for MAP, ensembles, NUTS and SVGD; standard normal for rPINN.
  *
- * All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the
+ * Each comes for one parameter vector and, further down, for groups of them. All vectors are double. A target is used by one thread at a time; `data` belongs to whoever made the
  * target. A value that is not finite is reported as such (the status stays RPINN_OK): it is for the method to
  * step back. Any other failure ends the method, whose context then names the function that failed; a required function
  * that is NULL is RPINN_ERROR_INPUT where a method is created. */
@@ -98,6 +98,65 @@ RPINN_API RpinnObjective rpinn_energy_objective(RpinnEnergyObjective *energy);
 
 /* log p = -f of an objective, sharing its data. The objective must stay where it is. */
 RPINN_API RpinnLogDensity rpinn_log_density_of_objective(RpinnObjective *objective);
+
+/* ---- many members at once ----
+ *
+ * The same three targets for a group of members, each a parameter vector of its own. A call is for `count` of them, at most
+ * `group`; number k of the call is member members[k], by which the target finds what sets it apart (its offsets, the scales of
+ * its rows, the roots of its prior), at the point thetas[k], and its results go to place k. A member's bits depend on nothing
+ * but its own inputs: not on the others of the call, its place among them or their number. Failures may leave their message
+ * on the context. */
+
+/* values [count], gradients [count][N]; gradients may be NULL, and so may each of them. */
+typedef RpinnStatus RpinnBatchEvaluation(RpinnContext *context, void *data, size_t count,
+                                         const size_t *members, const double *const *thetas, double *values,
+                                         double *const *gradients);
+
+typedef struct RpinnBatchObjective {
+  size_t num_parameters;
+  size_t group; /* how many members a call is best made for, and may be made for: > 0 */
+  void *data;
+  RpinnBatchEvaluation *evaluate; /* required */
+  /* Optional, as for one: num_steps iterations of every state, values [count]. */
+  RpinnStatus (*adam_advance)(RpinnContext *context, void *data, size_t count, const size_t *members,
+                              const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
+                              double *values);
+  double epsilon;
+} RpinnBatchObjective;
+
+typedef struct RpinnBatchLogDensity {
+  size_t num_parameters;
+  size_t group;
+  void *data;
+  RpinnBatchEvaluation *evaluate; /* required: values are log densities */
+} RpinnBatchLogDensity;
+
+/* What a least-squares target computes at each point: outputs [count], by the function M, M x N, M, N or M x M numbers each;
+ * inputs [count]: none, none, directions [N], weights [M], scales [N] (each may be NULL: 1). */
+typedef RpinnStatus RpinnBatchProduct(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                      const double *const *thetas, const double *const *inputs,
+                                      double *const *rows, double *const *outputs);
+
+typedef struct RpinnBatchLeastSquares {
+  size_t num_parameters;
+  size_t num_rows;
+  size_t group;
+  const double *prior_mean; /* [N]; NULL: zero */
+  void *data;
+  /* The prior of a member [N], as prior_root of RpinnLeastSquares; the function, or what it returns, may be NULL. */
+  const double *(*prior_root)(void *data, size_t member);
+  /* rows [count][M] of residuals, jacobian and gram, NULL of the others; outputs NULL of residuals. */
+  RpinnBatchProduct *residuals, *jacobian;                     /* required */
+  RpinnBatchProduct *jacobian_times, *transposed_times, *gram; /* optional, as for one */
+} RpinnBatchLeastSquares;
+
+/* A target for one as one for groups of 1, whatever the member. It must stay where it is. */
+RPINN_API RpinnBatchObjective rpinn_objective_as_batch(const RpinnObjective *objective);
+RPINN_API RpinnBatchLogDensity rpinn_log_density_as_batch(const RpinnLogDensity *density);
+RPINN_API RpinnBatchLeastSquares rpinn_least_squares_as_batch(const RpinnLeastSquares *problem);
+
+/* log p = -f for groups. The objective must stay where it is. */
+RPINN_API RpinnBatchLogDensity rpinn_log_density_of_batch(const RpinnBatchObjective *objective);
 
 #ifdef __cplusplus
 }

@@ -11,11 +11,18 @@
 
 typedef struct Adam {
   RpinnOptimizer base;
-  RpinnObjective objective;
+  RpinnObjective single;         /* the target for one, where it was given as such */
+  RpinnBatchObjective objective; /* the target */
   RpinnAdamRule rule;
   size_t chunk_iterations;
   double *m, *v;    /* [N] */
   double *gradient; /* [N] */
+  /* ---- of the chunk under way ---- */
+  RpinnAdamState state; /* of an advance by the target itself */
+  size_t num_steps;     /* iterations to make */
+  size_t steps_left;    /* of these, where they are made one by one */
+  bool looks_then;      /* the chunk ends with them */
+  bool is_looking;      /* at the loss: nothing comes after it */
 } Adam;
 
 /* One iteration from the gradient at theta, written as the rule is. */
@@ -32,53 +39,68 @@ static void apply_rule(const RpinnAdamRule *rule, RpinnAdamState *state, const d
   state->t++;
 }
 
-static RpinnStatus advance_composed(Adam *adam, RpinnAdamState *state, size_t num_steps) {
-  double value;
-  for (size_t i = 0; i < num_steps; i++) {
-    RPINN_TRY(adam->objective.evaluate(adam->objective.data, state->theta, &value, adam->gradient));
-    apply_rule(&adam->rule, state, adam->gradient, adam->base.num_parameters);
-  }
-  return RPINN_OK;
+static bool ask_gradient(Adam *adam) {
+  RpinnRequest *request = &adam->base.request;
+  request->question = RPINN_QUESTION_EVALUATE;
+  request->theta = adam->base.theta;
+  request->gradient = adam->gradient;
+  return true;
 }
 
-static RpinnStatus advance_steps(Adam *adam, size_t num_steps) {
-  RpinnOptimizer *base = &adam->base;
-  RpinnAdamState state = {.theta = base->theta, .m = adam->m, .v = adam->v, .t = base->num_iterations};
-  double value;
-  base->called = adam->objective.adam_advance ? "adam_advance" : "evaluate";
-  if (adam->objective.adam_advance)
-    RPINN_TRY(adam->objective.adam_advance(adam->objective.data, &adam->rule, &state, num_steps, &value));
-  else
-    RPINN_TRY(advance_composed(adam, &state, num_steps));
-  base->num_iterations += num_steps;
-  base->num_evaluations += num_steps;
-  return RPINN_OK;
+static bool ask_steps(Adam *adam) {
+  RpinnRequest *request = &adam->base.request;
+  adam->state =
+      (RpinnAdamState){.theta = adam->base.theta, .m = adam->m, .v = adam->v, .t = adam->base.num_iterations};
+  adam->steps_left = adam->objective.adam_advance ? 0 : adam->num_steps;
+  if (!adam->objective.adam_advance) return ask_gradient(adam);
+  request->question = RPINN_QUESTION_ADAM_ADVANCE;
+  request->rule = &adam->rule;
+  request->state = &adam->state;
+  request->num_steps = adam->num_steps;
+  return true;
 }
 
-static RpinnStatus look(Adam *adam) {
-  RpinnOptimizer *base = &adam->base;
-  double loss;
-  base->called = "evaluate";
-  RPINN_TRY(adam->objective.evaluate(adam->objective.data, base->theta, &loss, adam->gradient));
-  base->num_evaluations++;
-  rpinn_optimizer_note(base, loss, rpinn_dense_norm(base->num_parameters, adam->gradient));
-  return RPINN_OK;
+static bool look(Adam *adam) {
+  adam->is_looking = true;
+  return ask_gradient(adam);
 }
 
-static RpinnStatus begin(RpinnOptimizer *optimizer) {
+static bool begin(RpinnOptimizer *optimizer) {
   Adam *adam = (Adam *)optimizer;
   for (size_t j = 0; j < optimizer->num_parameters; j++) adam->m[j] = adam->v[j] = 0;
   return look(adam);
 }
 
-static RpinnStatus iterate(RpinnOptimizer *optimizer, size_t most) {
+static bool iterate(RpinnOptimizer *optimizer, size_t most) {
   Adam *adam = (Adam *)optimizer;
   size_t done = optimizer->num_iterations, chunk = adam->chunk_iterations;
   size_t left_of_chunk = chunk - done % chunk, left_of_budget = optimizer->rule.max_iterations - done;
   size_t to_next_look = left_of_chunk < left_of_budget ? left_of_chunk : left_of_budget;
-  size_t num_steps = to_next_look < most ? to_next_look : most;
-  RPINN_TRY(advance_steps(adam, num_steps));
-  return num_steps == to_next_look ? look(adam) : RPINN_OK;
+  adam->num_steps = to_next_look < most ? to_next_look : most;
+  adam->looks_then = adam->num_steps == to_next_look;
+  adam->is_looking = false;
+  return ask_steps(adam);
+}
+
+static void take_look(Adam *adam) {
+  RpinnOptimizer *base = &adam->base;
+  base->num_evaluations++;
+  rpinn_optimizer_note(base, base->request.value, rpinn_dense_norm(base->num_parameters, adam->gradient));
+}
+
+static bool answered(RpinnOptimizer *optimizer) {
+  Adam *adam = (Adam *)optimizer;
+  if (adam->is_looking) {
+    take_look(adam);
+    return false;
+  }
+  if (adam->steps_left) {
+    apply_rule(&adam->rule, &adam->state, adam->gradient, optimizer->num_parameters);
+    if (--adam->steps_left) return ask_gradient(adam);
+  }
+  optimizer->num_iterations += adam->num_steps;
+  optimizer->num_evaluations += adam->num_steps;
+  return adam->looks_then && look(adam);
 }
 
 static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
@@ -92,7 +114,12 @@ static bool restored(RpinnOptimizer *optimizer) {
   return true;
 }
 
-static const RpinnOptimizerMethod adam_method = {1, begin, iterate, transfer, restored};
+static const RpinnOptimizerMethod adam_method = {.code = 1,
+                                                 .begin = begin,
+                                                 .iterate = iterate,
+                                                 .answered = answered,
+                                                 .transfer = transfer,
+                                                 .restored = restored};
 
 RpinnAdamOptions rpinn_adam_default_options(void) {
   return (RpinnAdamOptions){.stop = {.max_iterations = 2000},
@@ -126,11 +153,12 @@ static RpinnStatus check_options(RpinnContext *context, const RpinnAdamOptions *
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objective,
-                              const RpinnAdamOptions *options, RpinnOptimizer **optimizer) {
+RpinnStatus rpinn_adam_create_member(RpinnContext *context, const RpinnBatchObjective *objective,
+                                     size_t member, const RpinnAdamOptions *options,
+                                     RpinnOptimizer **optimizer) {
   *optimizer = NULL;
   RPINN_TRY(check_options(context, options));
-  RPINN_TRY(rpinn_objective_check(context, objective));
+  RPINN_TRY(rpinn_batch_objective_check(context, objective));
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &adam_method, sizeof(Adam), &options->stop,
                                    objective->num_parameters, true, &base));
@@ -138,6 +166,7 @@ RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objec
   size_t N = objective->num_parameters;
   bool failed = false;
   adam->objective = *objective;
+  base->request = (RpinnRequest){.target = {.objective = &adam->objective}, .member = member};
   adam->rule = options->rule;
   adam->chunk_iterations = options->chunk_iterations;
   adam->m = rpinn_optimizer_numbers(base, N, &failed);
@@ -148,5 +177,15 @@ RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objec
     return rpinn_fail_memory(context);
   }
   *optimizer = base;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_adam_create(RpinnContext *context, const RpinnObjective *objective,
+                              const RpinnAdamOptions *options, RpinnOptimizer **optimizer) {
+  RpinnBatchObjective batch = rpinn_objective_as_batch(objective);
+  RPINN_TRY(rpinn_adam_create_member(context, &batch, 0, options, optimizer));
+  Adam *adam = (Adam *)*optimizer;
+  adam->single = *objective;
+  adam->objective.data = &adam->single;
   return RPINN_OK;
 }

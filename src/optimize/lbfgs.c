@@ -157,7 +157,11 @@ static bool restored(RpinnOptimizer *optimizer) {
   return lbfgs->num_pairs <= lbfgs->memory && lbfgs->newest < lbfgs->memory;
 }
 
-static const RpinnOptimizerMethod lbfgs_method = {2, begin, iterate, transfer, restored};
+static const RpinnOptimizerMethod lbfgs_method = {.code = 2,
+                                                  .begin_at_once = begin,
+                                                  .iterate_at_once = iterate,
+                                                  .transfer = transfer,
+                                                  .restored = restored};
 
 RpinnLbfgsOptions rpinn_lbfgs_default_options(void) {
   return (RpinnLbfgsOptions){.stop = {.max_iterations = 2000,

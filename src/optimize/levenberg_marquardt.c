@@ -406,7 +406,11 @@ static bool restored(RpinnOptimizer *optimizer) {
          (!self->has_momentum || self->momentum > 0);
 }
 
-static const RpinnOptimizerMethod levenberg_marquardt_method = {3, begin, iterate, transfer, restored};
+static const RpinnOptimizerMethod levenberg_marquardt_method = {.code = 3,
+                                                                .begin_at_once = begin,
+                                                                .iterate_at_once = iterate,
+                                                                .transfer = transfer,
+                                                                .restored = restored};
 
 RpinnLevenbergMarquardtOptions rpinn_levenberg_marquardt_default_options(void) {
   return (RpinnLevenbergMarquardtOptions){.stop = {.max_iterations = 200,

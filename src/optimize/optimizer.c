@@ -5,6 +5,7 @@
 #include "optimizer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "target_check.h"
@@ -134,23 +135,21 @@ void rpinn_optimizer_note(RpinnOptimizer *optimizer, double loss, double gradien
     optimizer->stop = RPINN_STOP_NO_PROGRESS;
 }
 
-RpinnStatus rpinn_optimizer_start(RpinnContext *context, RpinnOptimizer *optimizer, const double *theta) {
+/* ---- advancing ---- */
+
+void rpinn_optimizer_place(RpinnOptimizer *optimizer, const double *theta) {
   size_t bytes = optimizer->num_parameters * sizeof(double);
   memcpy(optimizer->theta, theta, bytes);
   if (optimizer->best) memcpy(optimizer->best, theta, bytes);
-  optimizer->started = false;
+  optimizer->started = optimizer->is_asking = false;
+  optimizer->is_beginning = true;
+  optimizer->end = 0;
   optimizer->stop = RPINN_STOP_RUNNING;
   optimizer->num_iterations = optimizer->num_evaluations = 0;
   optimizer->lowest_loss = HUGE_VAL;
   optimizer->window_start = 0;
   optimizer->num_noted = optimizer->num_trace = 0;
   optimizer->trace_stride = 1;
-  rpinn_context_clear_error(context);
-  RpinnStatus status = optimizer->method->begin(optimizer); /* sets `called`, so it comes first */
-  RPINN_TRY(rpinn_explain_failure(context, "target", optimizer->called, status));
-  optimizer->window_loss = optimizer->lowest_loss;
-  optimizer->started = true;
-  return RPINN_OK;
 }
 
 static bool may_go_on(const RpinnOptimizer *optimizer) {
@@ -162,33 +161,124 @@ static bool may_go_on(const RpinnOptimizer *optimizer) {
   }
 }
 
-/* Iterate until a stop, or until `end` iterations are done. */
-static RpinnStatus iterate_to(RpinnOptimizer *optimizer, size_t end) {
-  const RpinnStopRule *rule = &optimizer->rule;
-  while (optimizer->stop == RPINN_STOP_RUNNING) {
-    if (optimizer->num_iterations >= rule->max_iterations)
-      optimizer->stop = RPINN_STOP_BUDGET;
-    else if (optimizer->num_iterations >= end)
-      break;
-    else if (rule->interrupted && rule->interrupted(rule->interrupted_user))
-      optimizer->stop = RPINN_STOP_INTERRUPTED;
-    else
-      RPINN_TRY(optimizer->method->iterate(optimizer, end - optimizer->num_iterations));
-  }
-  return RPINN_OK;
-}
-
-RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations) {
+RpinnStatus rpinn_optimizer_set_out(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations) {
   if (!optimizer->started)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser was not started, or has failed before");
   if (!may_go_on(optimizer)) return RPINN_OK;
-  optimizer->stop = RPINN_STOP_RUNNING;
   size_t done = optimizer->num_iterations;
-  size_t end = num_iterations < SIZE_MAX - done ? done + num_iterations : SIZE_MAX;
-  rpinn_context_clear_error(context);
-  RpinnStatus status = iterate_to(optimizer, end);
-  if (status != RPINN_OK) optimizer->started = false;
+  optimizer->stop = RPINN_STOP_RUNNING;
+  optimizer->end = num_iterations < SIZE_MAX - done ? done + num_iterations : SIZE_MAX;
+  return RPINN_OK;
+}
+
+void rpinn_optimizer_give_up(RpinnOptimizer *optimizer) {
+  optimizer->started = optimizer->is_beginning = optimizer->is_asking = false;
+  optimizer->end = 0;
+}
+
+/* Is there another iteration to be made? Finds the stops that are looked for between iterations. */
+static bool goes_on(RpinnOptimizer *optimizer) {
+  const RpinnStopRule *rule = &optimizer->rule;
+  if (!optimizer->started || optimizer->stop != RPINN_STOP_RUNNING) return false;
+  if (optimizer->num_iterations >= rule->max_iterations)
+    optimizer->stop = RPINN_STOP_BUDGET;
+  else if (optimizer->num_iterations >= optimizer->end)
+    return false;
+  else if (rule->interrupted && rule->interrupted(rule->interrupted_user))
+    optimizer->stop = RPINN_STOP_INTERRUPTED;
+  return optimizer->stop == RPINN_STOP_RUNNING;
+}
+
+static void finish_beginning(RpinnOptimizer *optimizer) {
+  optimizer->is_beginning = false;
+  optimizer->window_loss = optimizer->lowest_loss;
+  optimizer->started = true;
+}
+
+RpinnRequest *rpinn_optimizer_next(RpinnOptimizer *optimizer) {
+  const RpinnOptimizerMethod *method = optimizer->method;
+  bool asks = optimizer->is_asking ? method->answered(optimizer)
+                                   : optimizer->is_beginning && method->begin(optimizer);
+  if (!asks && optimizer->is_beginning) finish_beginning(optimizer);
+  while (!asks && goes_on(optimizer))
+    asks = method->iterate(optimizer, optimizer->end - optimizer->num_iterations);
+  optimizer->is_asking = asks;
+  return asks ? &optimizer->request : NULL;
+}
+
+static RpinnStatus go(RpinnContext *context, RpinnOptimizer *optimizer) {
+  for (RpinnRequest *request; (request = rpinn_optimizer_next(optimizer));)
+    RPINN_TRY(rpinn_request_answer(context, request));
+  return RPINN_OK;
+}
+
+static RpinnStatus go_at_once(RpinnContext *context, RpinnOptimizer *optimizer) {
+  const RpinnOptimizerMethod *method = optimizer->method;
+  RpinnStatus status = optimizer->is_beginning ? method->begin_at_once(optimizer) : RPINN_OK;
+  if (status == RPINN_OK && optimizer->is_beginning) finish_beginning(optimizer);
+  while (status == RPINN_OK && goes_on(optimizer))
+    status = method->iterate_at_once(optimizer, optimizer->end - optimizer->num_iterations);
   return rpinn_explain_failure(context, "target", optimizer->called, status);
+}
+
+/* To its end, or until the target fails. */
+static RpinnStatus pursue(RpinnContext *context, RpinnOptimizer *optimizer) {
+  rpinn_context_clear_error(context);
+  RpinnStatus status = optimizer->method->answered ? go(context, optimizer) : go_at_once(context, optimizer);
+  if (status != RPINN_OK) rpinn_optimizer_give_up(optimizer);
+  return status;
+}
+
+RpinnStatus rpinn_optimizer_start(RpinnContext *context, RpinnOptimizer *optimizer, const double *theta) {
+  rpinn_optimizer_place(optimizer, theta);
+  return pursue(context, optimizer);
+}
+
+RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations) {
+  RPINN_TRY(rpinn_optimizer_set_out(context, optimizer, num_iterations));
+  return may_go_on(optimizer) ? pursue(context, optimizer) : RPINN_OK;
+}
+
+/* ---- several together ---- */
+
+/* What they ask, taken together until none asks any more. */
+static RpinnStatus answer_all(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers,
+                              RpinnAnswering *answering, RpinnRequest **requests) {
+  for (;;) {
+    size_t num_requests = 0;
+    for (size_t k = 0; k < count; k++) {
+      RpinnRequest *request = rpinn_optimizer_next(optimizers[k]);
+      if (request) requests[num_requests++] = request;
+    }
+    if (!num_requests) return RPINN_OK;
+    RPINN_TRY(rpinn_requests_answer(context, answering, num_requests, requests));
+  }
+}
+
+static RpinnStatus pursue_together(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers) {
+  RpinnAnswering *answering;
+  rpinn_context_clear_error(context);
+  RPINN_TRY(rpinn_answering_create(context, count, &answering));
+  RpinnRequest **requests = calloc(count + 1, sizeof(RpinnRequest *));
+  RpinnStatus status =
+      requests ? answer_all(context, count, optimizers, answering, requests) : rpinn_fail_memory(context);
+  for (size_t k = 0; status != RPINN_OK && k < count; k++) rpinn_optimizer_give_up(optimizers[k]);
+  free(requests);
+  rpinn_answering_destroy(answering);
+  return status;
+}
+
+RpinnStatus rpinn_optimizers_start(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers,
+                                   const double *const *thetas) {
+  for (size_t k = 0; k < count; k++) rpinn_optimizer_place(optimizers[k], thetas[k]);
+  return pursue_together(context, count, optimizers);
+}
+
+RpinnStatus rpinn_optimizers_advance(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers,
+                                     size_t num_iterations) {
+  for (size_t k = 0; k < count; k++)
+    RPINN_TRY(rpinn_optimizer_set_out(context, optimizers[k], num_iterations));
+  return pursue_together(context, count, optimizers);
 }
 
 RpinnOptimum rpinn_optimizer_optimum(const RpinnOptimizer *optimizer) {
@@ -277,6 +367,7 @@ RpinnStatus rpinn_optimizer_restore(RpinnContext *context, RpinnOptimizer *optim
                       (unsigned long long)found.num_parameters, optimizer->num_parameters);
   RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_optimizer_state_size(optimizer), &cursor));
   transfer(optimizer, &cursor);
+  rpinn_optimizer_give_up(optimizer);
   optimizer->started = run_is_in_range(optimizer) && optimizer->method->restored(optimizer);
   if (!optimizer->started)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the optimiser state holds a count that is out of range");

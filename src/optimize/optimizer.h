@@ -1,6 +1,7 @@
 /* What the optimisers share: the record of a run, its stops, and the saved state.
  *
- * A method embeds RpinnOptimizer as its first member and fills in four functions; optimizer.c drives them. */
+ * A method embeds RpinnOptimizer as its first member and fills in its functions; optimizer.c drives them. It never calls its
+ * target: it asks (request.h) and goes on when it is answered. */
 #ifndef RPINN_OPTIMIZE_OPTIMIZER_H
 #define RPINN_OPTIMIZE_OPTIMIZER_H
 
@@ -9,6 +10,7 @@
 
 #include "arena.h"
 #include "context.h"
+#include "request.h"
 #include "rpinn/optimize.h"
 #include "saved_state.h"
 
@@ -19,10 +21,14 @@
 
 typedef struct RpinnOptimizerMethod {
   uint64_t code; /* names the method in saved states */
-  /* Evaluate the start, which is in theta, and note it. */
-  RpinnStatus (*begin)(RpinnOptimizer *optimizer);
-  /* One iteration, or for chunks at most `most`; counts them, and notes the new point. */
-  RpinnStatus (*iterate)(RpinnOptimizer *optimizer, size_t most);
+  /* Look at the start, which is in theta, and note it; and one iteration, or for chunks at most `most`: count them, and note the
+   * new point. True: it asks, with optimizer->request; once answered it goes on, and is done when it does not ask again. */
+  bool (*begin)(RpinnOptimizer *optimizer);
+  bool (*iterate)(RpinnOptimizer *optimizer, size_t most);
+  bool (*answered)(RpinnOptimizer *optimizer);
+  /* The same for a method that calls its target. */
+  RpinnStatus (*begin_at_once)(RpinnOptimizer *optimizer);
+  RpinnStatus (*iterate_at_once)(RpinnOptimizer *optimizer, size_t most);
   /* Pass over the method's own fields. */
   void (*transfer)(RpinnOptimizer *optimizer, RpinnStateCursor *cursor);
   /* After a restore: false when a field is out of range. What is derived from the fields is out of date. */
@@ -38,6 +44,9 @@ struct RpinnOptimizer {
   double *theta;   /* [num_parameters] */
   double *best;    /* [num_parameters] point of lowest_loss, or NULL for a method that never goes up */
   bool started;
+  bool is_beginning, is_asking; /* the request is to be answered, or is, and has not been taken note of */
+  size_t end;                   /* iterations to go to */
+  RpinnRequest request;
   const char *called; /* the function of the target that was called last, for messages */
   /* ---- saved from here on, with theta and best ---- */
   RpinnStop stop;
@@ -55,6 +64,18 @@ RpinnStatus rpinn_optimizer_create(RpinnContext *context, const RpinnOptimizerMe
                                    RpinnOptimizer **optimizer);
 /* count zeroed numbers from the optimiser's arena, or NULL; *failed is set when there is no memory. */
 double *rpinn_optimizer_numbers(RpinnOptimizer *optimizer, size_t count, bool *failed);
+
+/* ---- one request at a time: for those who answer those of many ---- */
+
+/* Be at theta [num_parameters] and forget everything before; what the target says of it is asked first. */
+void rpinn_optimizer_place(RpinnOptimizer *optimizer, const double *theta);
+/* Be ready for at most num_iterations further ones, as in rpinn_optimizer_advance. */
+RpinnStatus rpinn_optimizer_set_out(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations);
+/* Go on, with the answer to the last request where there was one: the next request, or NULL when it has stopped or come as
+ * far as it was to go. Only then can it be saved. */
+RpinnRequest *rpinn_optimizer_next(RpinnOptimizer *optimizer);
+/* Its request could not be answered: it has to be started or restored. */
+void rpinn_optimizer_give_up(RpinnOptimizer *optimizer);
 
 /* Take note of the loss and gradient norm at theta after num_iterations: the best point, the trace, the
  * stops. */

@@ -9,6 +9,9 @@
 RpinnStatus rpinn_objective_check(RpinnContext *context, const RpinnObjective *objective);
 RpinnStatus rpinn_log_density_check(RpinnContext *context, const RpinnLogDensity *density);
 RpinnStatus rpinn_least_squares_check(RpinnContext *context, const RpinnLeastSquares *problem);
+RpinnStatus rpinn_batch_objective_check(RpinnContext *context, const RpinnBatchObjective *objective);
+RpinnStatus rpinn_batch_log_density_check(RpinnContext *context, const RpinnBatchLogDensity *density);
+RpinnStatus rpinn_batch_least_squares_check(RpinnContext *context, const RpinnBatchLeastSquares *problem);
 
 /* "the OWNER has no function 'FUNCTION'; …" unless it is there. */
 RpinnStatus rpinn_require_function(RpinnContext *context, const char *owner, const char *function,
