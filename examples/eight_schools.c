@@ -38,14 +38,13 @@ static double quantity(const double *t, int which) {
 
 int main(void) {
   RpinnContext *context = rpinn_context_create();
-  RpinnDraws *draws = rpinn_draws_create();
-  if (!context || !draws) return 1;
+  RpinnDraws *draws;
+  if (!context) return 1;
   RpinnLogDensity target = {.num_parameters = Z + SCHOOLS, .evaluate = evaluate};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   options.num_draws = 5000;
   options.target_acceptance = 0.95; /* short steps: log tau has a long lower tail */
-  RpinnDrawSink sink = rpinn_draws_sink(draws);
-  if (rpinn_nuts_sample(context, &target, &options, 1, 4, NULL, &sink) != RPINN_OK)
+  if (rpinn_nuts_sample(context, &target, &options, 1, 4, NULL, &draws) != RPINN_OK)
     return print_failure(context);
   printf("%-10s %12s %12s %12s\n", "parameter", "mean", "sd", "mcse");
   print_summary("mu", draws, quantity, 0);

@@ -82,13 +82,12 @@ int main(int argc, char **argv) {
   }
   mean_iq = scores.mean_iq;
   RpinnContext *context = rpinn_context_create();
-  RpinnDraws *draws = rpinn_draws_create();
-  if (!context || !draws) return 1;
+  RpinnDraws *draws;
+  if (!context) return 1;
   RpinnLogDensity target = {.num_parameters = 3, .data = &scores, .evaluate = evaluate};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   options.num_draws = 5000;
-  RpinnDrawSink sink = rpinn_draws_sink(draws);
-  if (rpinn_nuts_sample(context, &target, &options, 1, 4, starts[0], &sink) != RPINN_OK)
+  if (rpinn_nuts_sample(context, &target, &options, 1, 4, starts[0], &draws) != RPINN_OK)
     return print_failure(context);
   printf("%-10s %12s %12s %12s\n", "parameter", "mean", "sd", "mcse");
   print_summary("beta1", draws, quantity, 0);

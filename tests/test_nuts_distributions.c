@@ -15,9 +15,8 @@ typedef struct Chains {
 static Chains sample(const RpinnLogDensity *target, const RpinnNutsOptions *options, uint64_t seed,
                      size_t num_chains) {
   RpinnContext *context = rpinn_context_create();
-  Chains chains = {.draws = rpinn_draws_create()};
-  RpinnDrawSink sink = rpinn_draws_sink(chains.draws);
-  RpinnStatus status = rpinn_nuts_sample(context, target, options, seed, num_chains, NULL, &sink);
+  Chains chains;
+  RpinnStatus status = rpinn_nuts_sample(context, target, options, seed, num_chains, NULL, &chains.draws);
   check_true(status == RPINN_OK, "%s", rpinn_context_error(context)->message);
   chains.count = rpinn_draws_count(chains.draws);
   assert_int_equal(chains.count, num_chains * options->num_draws);

@@ -62,9 +62,8 @@ static void ranks_of_the_truth_are_uniform(void **state) {
     Line line;
     draw_truth(&stream, truth, &line);
     RpinnLogDensity target = {UNKNOWNS, &line, line_density};
-    RpinnDraws *draws = rpinn_draws_create();
-    RpinnDrawSink sink = rpinn_draws_sink(draws);
-    assert_int_equal(rpinn_nuts_sample(context, &target, &options, 1000 + k, 1, NULL, &sink), RPINN_OK);
+    RpinnDraws *draws;
+    assert_int_equal(rpinn_nuts_sample(context, &target, &options, 1000 + k, 1, NULL, &draws), RPINN_OK);
     for (int u = 0; u < UNKNOWNS; u++) {
       size_t rank = 0;
       for (size_t i = 0; i < DRAWS; i++) rank += rpinn_draws_get(draws, i).parameters[u] < truth[u];
@@ -175,9 +174,8 @@ static void network_with_a_closed_form(void **state) {
     RpinnNutsOptions options = rpinn_nuts_default_options();
     options.metric = metrics[m];
     options.num_draws = 2000;
-    RpinnDraws *draws = rpinn_draws_create();
-    RpinnDrawSink sink = rpinn_draws_sink(draws);
-    bench_require(&bench, rpinn_nuts_sample(bench.context, &target, &options, 43, 2, NULL, &sink), "sample");
+    RpinnDraws *draws;
+    bench_require(&bench, rpinn_nuts_sample(bench.context, &target, &options, 43, 2, NULL, &draws), "sample");
     check_moments(draws, N, mean, covariance, m == 0 ? "dense" : "diagonal");
     rpinn_draws_destroy(draws);
   }

@@ -1,7 +1,6 @@
-/* The abstract targets and the in-memory draw sink, on a least-squares problem with a known answer. */
+/* The abstract targets, on a least-squares problem with a known answer. */
 #include "check.h"
 
-#include "rpinn/draws.h"
 #include "rpinn/target.h"
 
 /* r = (a b - 2, a + 3 b), J = [[b, a], [1, 3]] */
@@ -65,35 +64,8 @@ static void composed_products(void **state) {
   check_relative(gram[3], 3 + 63, 1e-15);
 }
 
-static void draws_come_back_sorted(void **state) {
-  (void)state;
-  RpinnDraws *draws = rpinn_draws_create();
-  RpinnDrawSink sink = rpinn_draws_sink(draws);
-  const char *names[] = {"loss", "iterations"};
-  assert_int_equal(sink.begin(sink.data, &(RpinnDrawLayout){3, 2, names}), RPINN_OK);
-  for (int i = 199; i >= 0; i--) {
-    double theta[] = {i, 2.0 * i, 3.0 * i}, statistics[] = {-i, 7};
-    RpinnDraw draw = {(uint64_t)(i % 2), (uint64_t)(i / 2), theta, statistics};
-    assert_int_equal(sink.write(sink.data, &draw), RPINN_OK);
-  }
-  assert_int_equal(sink.finish(sink.data), RPINN_OK);
-  assert_int_equal(rpinn_draws_count(draws), 200);
-  assert_int_equal(rpinn_draws_num_parameters(draws), 3);
-  for (size_t i = 0; i < 200; i++) {
-    RpinnDraw draw = rpinn_draws_get(draws, i);
-    assert_int_equal(draw.chain, i / 100);
-    assert_int_equal(draw.index, i % 100);
-    double number = (double)(2 * (i % 100) + i / 100);
-    assert_true(draw.parameters[2] == 3 * number && draw.statistics[0] == -number);
-  }
-  assert_int_equal(rpinn_draws_statistic(draws, "iterations"), 1);
-  assert_int_equal(rpinn_draws_statistic(draws, "nothing"), -1);
-  rpinn_draws_destroy(draws);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(energy_of_least_squares),
-                                     cmocka_unit_test(composed_products),
-                                     cmocka_unit_test(draws_come_back_sorted)};
+                                     cmocka_unit_test(composed_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,11 +88,12 @@ RPINN_API RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts,
                                          size_t size);
 
 /* Whole chains, one after the other, from starts [num_chains][num_parameters] (NULL: uniform in (-2, 2), up to 100
- * tries until the density is finite), into a sink whose statistics are lp, acceptance_rate, step_size, tree_depth,
- * n_steps, diverging, energy, energy_error, max_energy_error and reached_max_treedepth. */
+ * tries until the density is finite). The statistics of a draw are lp, acceptance_rate, step_size, tree_depth, n_steps,
+ * diverging, energy, energy_error, max_energy_error and reached_max_treedepth. The caller destroys the draws; they are
+ * NULL after a failure. */
 RPINN_API RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDensity *target,
                                         const RpinnNutsOptions *options, uint64_t seed, size_t num_chains,
-                                        const double *starts, RpinnDrawSink *sink);
+                                        const double *starts, RpinnDraws **draws);
 
 #ifdef __cplusplus
 }
