@@ -164,6 +164,10 @@ typedef struct RpinnLbfgsOptions {
 RPINN_API RpinnLbfgsOptions rpinn_lbfgs_default_options(void);
 RPINN_API RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *objective,
                                          const RpinnLbfgsOptions *options, RpinnOptimizer **optimizer);
+/* For one member of a target for groups, as rpinn_adam_create_member. */
+RPINN_API RpinnStatus rpinn_lbfgs_create_member(RpinnContext *context, const RpinnBatchObjective *objective,
+                                                size_t member, const RpinnLbfgsOptions *options,
+                                                RpinnOptimizer **optimizer);
 
 /* Levenberg–Marquardt on E of rpinn/target.h with offsets [num_rows + num_parameters], or without when NULL.
  * An iteration is one trial step, taken when it lowers the loss and rejected otherwise; the damping follows

@@ -16,10 +16,14 @@
 #include "optimizer.h"
 #include "target_check.h"
 
+/* What the loss and gradient that were asked for are of. */
+typedef enum Phase { AT_START, SEARCHING } Phase;
+
 typedef struct Lbfgs {
   RpinnOptimizer base;
-  RpinnObjective objective;
-  double epsilon; /* the unit of rounding of its values and gradients */
+  RpinnObjective single;         /* the target for one, where it was given as such */
+  RpinnBatchObjective objective; /* the target */
+  double epsilon;                /* the unit of rounding of its values and gradients */
   size_t memory;
   size_t num_pairs, newest;             /* the pairs form a ring: newest, newest - 1, … modulo memory */
   double *steps, *changes;              /* s, y: [memory][N] */
@@ -28,6 +32,9 @@ typedef struct Lbfgs {
   double *direction;                    /* [N] */
   double *trial_theta, *trial_gradient; /* [N] */
   double *alpha;                        /* [memory], of the first loop */
+  /* ---- of the iteration under way ---- */
+  Phase phase;
+  RpinnLineSearch search;
 } Lbfgs;
 
 static size_t pair_index(const Lbfgs *lbfgs, size_t age) {
@@ -85,61 +92,96 @@ static void remember_pair(Lbfgs *lbfgs) {
   if (lbfgs->num_pairs < lbfgs->memory) lbfgs->num_pairs++;
 }
 
-static void take_step(Lbfgs *lbfgs, double loss) {
+static void take_step(Lbfgs *lbfgs) {
   RpinnOptimizer *base = &lbfgs->base;
   size_t bytes = base->num_parameters * sizeof(double);
   remember_pair(lbfgs);
   memcpy(base->theta, lbfgs->trial_theta, bytes);
   memcpy(lbfgs->gradient, lbfgs->trial_gradient, bytes);
-  rpinn_optimizer_note(base, loss, rpinn_dense_norm(base->num_parameters, lbfgs->gradient));
+  rpinn_optimizer_note(base, lbfgs->search.trial_value,
+                       rpinn_dense_norm(base->num_parameters, lbfgs->gradient));
 }
 
 /* -slope is about twice the decrease that a quasi-Newton direction promises. */
-static void stay(Lbfgs *lbfgs, double slope) {
+static void stay(Lbfgs *lbfgs) {
   RpinnOptimizer *base = &lbfgs->base;
   rpinn_optimizer_note(base, base->loss, base->gradient_norm);
   if (base->stop != RPINN_STOP_RUNNING) return;
   if (lbfgs->num_pairs == 0)
     base->stop = RPINN_STOP_LINE_SEARCH_FAILED;
-  else if (-slope <= RPINN_LOSS_UNITS * lbfgs->epsilon * fabs(base->loss))
+  else if (-lbfgs->search.slope <= RPINN_LOSS_UNITS * lbfgs->epsilon * fabs(base->loss))
     base->stop = RPINN_STOP_NO_PROGRESS;
   lbfgs->num_pairs = 0;
 }
 
-static RpinnStatus begin(RpinnOptimizer *optimizer) {
-  Lbfgs *lbfgs = (Lbfgs *)optimizer;
-  double loss;
-  lbfgs->num_pairs = lbfgs->newest = 0;
-  RPINN_TRY(lbfgs->objective.evaluate(lbfgs->objective.data, optimizer->theta, &loss, lbfgs->gradient));
-  optimizer->num_evaluations++;
-  rpinn_optimizer_note(optimizer, loss, rpinn_dense_norm(optimizer->num_parameters, lbfgs->gradient));
-  return RPINN_OK;
+/* ---- asking ---- */
+
+static bool ask(Lbfgs *lbfgs, Phase phase, const double *theta, double *gradient) {
+  RpinnRequest *request = &lbfgs->base.request;
+  lbfgs->phase = phase;
+  request->question = RPINN_QUESTION_EVALUATE;
+  request->theta = theta;
+  request->gradient = gradient;
+  return true;
 }
 
-static RpinnStatus iterate(RpinnOptimizer *optimizer, size_t most) {
+static bool ask_trial(Lbfgs *lbfgs) {
+  return ask(lbfgs, SEARCHING, lbfgs->trial_theta, lbfgs->trial_gradient);
+}
+
+static bool begin(RpinnOptimizer *optimizer) {
+  Lbfgs *lbfgs = (Lbfgs *)optimizer;
+  lbfgs->num_pairs = lbfgs->newest = 0;
+  return ask(lbfgs, AT_START, optimizer->theta, lbfgs->gradient);
+}
+
+static void note_start(Lbfgs *lbfgs) {
+  RpinnOptimizer *base = &lbfgs->base;
+  base->num_evaluations++;
+  rpinn_optimizer_note(base, base->request.value, rpinn_dense_norm(base->num_parameters, lbfgs->gradient));
+}
+
+static bool iterate(RpinnOptimizer *optimizer, size_t most) {
   (void)most;
   Lbfgs *lbfgs = (Lbfgs *)optimizer;
   double slope = choose_direction(lbfgs);
-  RpinnLineSearch search = {.objective = &lbfgs->objective,
-                            .theta = optimizer->theta,
-                            .direction = lbfgs->direction,
-                            .value = optimizer->loss,
-                            .slope = slope,
-                            .lowest_value = optimizer->lowest_loss,
-                            .rounding = RPINN_LOSS_UNITS * lbfgs->epsilon,
-                            .first_step = lbfgs->num_pairs > 0 ? 1 : fmin(1, 1 / optimizer->gradient_norm),
-                            .trial_theta = lbfgs->trial_theta,
-                            .trial_gradient = lbfgs->trial_gradient};
-  bool found;
-  RPINN_TRY(rpinn_line_search(&search, &found));
-  optimizer->num_evaluations += search.num_evaluations;
-  optimizer->num_iterations++;
-  if (found)
-    take_step(lbfgs, search.trial_value);
-  else
-    stay(lbfgs, slope);
-  return RPINN_OK;
+  lbfgs->search =
+      (RpinnLineSearch){.num_parameters = optimizer->num_parameters,
+                        .theta = optimizer->theta,
+                        .direction = lbfgs->direction,
+                        .value = optimizer->loss,
+                        .slope = slope,
+                        .lowest_value = optimizer->lowest_loss,
+                        .rounding = RPINN_LOSS_UNITS * lbfgs->epsilon,
+                        .first_step = lbfgs->num_pairs > 0 ? 1 : fmin(1, 1 / optimizer->gradient_norm),
+                        .trial_theta = lbfgs->trial_theta,
+                        .trial_gradient = lbfgs->trial_gradient};
+  rpinn_line_search_begin(&lbfgs->search);
+  return ask_trial(lbfgs);
 }
+
+static void finish_search(Lbfgs *lbfgs) {
+  lbfgs->base.num_evaluations += lbfgs->search.num_evaluations;
+  lbfgs->base.num_iterations++;
+  if (lbfgs->search.found)
+    take_step(lbfgs);
+  else
+    stay(lbfgs);
+}
+
+static bool answered(RpinnOptimizer *optimizer) {
+  Lbfgs *lbfgs = (Lbfgs *)optimizer;
+  if (lbfgs->phase == AT_START) {
+    note_start(lbfgs);
+    return false;
+  }
+  lbfgs->search.trial_value = optimizer->request.value;
+  if (rpinn_line_search_answered(&lbfgs->search)) return ask_trial(lbfgs);
+  finish_search(lbfgs);
+  return false;
+}
+
+/* ---- state and creation ---- */
 
 static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   Lbfgs *lbfgs = (Lbfgs *)optimizer;
@@ -158,8 +200,9 @@ static bool restored(RpinnOptimizer *optimizer) {
 }
 
 static const RpinnOptimizerMethod lbfgs_method = {.code = 2,
-                                                  .begin_at_once = begin,
-                                                  .iterate_at_once = iterate,
+                                                  .begin = begin,
+                                                  .iterate = iterate,
+                                                  .answered = answered,
                                                   .transfer = transfer,
                                                   .restored = restored};
 
@@ -186,18 +229,20 @@ static bool allocate(Lbfgs *lbfgs) {
   return !failed;
 }
 
-RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *objective,
-                               const RpinnLbfgsOptions *options, RpinnOptimizer **optimizer) {
+RpinnStatus rpinn_lbfgs_create_member(RpinnContext *context, const RpinnBatchObjective *objective,
+                                      size_t member, const RpinnLbfgsOptions *options,
+                                      RpinnOptimizer **optimizer) {
   *optimizer = NULL;
   if (options->memory == 0 || options->memory > INT32_MAX)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "memory is %zu, expected at least 1 (20 is usual)",
                       options->memory);
-  RPINN_TRY(rpinn_objective_check(context, objective));
+  RPINN_TRY(rpinn_batch_objective_check(context, objective));
   RpinnOptimizer *base;
   RPINN_TRY(rpinn_optimizer_create(context, &lbfgs_method, sizeof(Lbfgs), &options->stop,
                                    objective->num_parameters, false, &base));
   Lbfgs *lbfgs = (Lbfgs *)base;
   lbfgs->objective = *objective;
+  base->request = (RpinnRequest){.target = {.objective = &lbfgs->objective}, .member = member};
   lbfgs->epsilon = objective->epsilon > 0 ? objective->epsilon : DBL_EPSILON;
   lbfgs->memory = base->shape[0] = options->memory;
   if (!allocate(lbfgs)) {
@@ -205,5 +250,15 @@ RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *obje
     return rpinn_fail_memory(context);
   }
   *optimizer = base;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_lbfgs_create(RpinnContext *context, const RpinnObjective *objective,
+                               const RpinnLbfgsOptions *options, RpinnOptimizer **optimizer) {
+  RpinnBatchObjective batch = rpinn_objective_as_batch(objective);
+  RPINN_TRY(rpinn_lbfgs_create_member(context, &batch, 0, options, optimizer));
+  Lbfgs *lbfgs = (Lbfgs *)*optimizer;
+  lbfgs->single = *objective;
+  lbfgs->objective.data = &lbfgs->single;
   return RPINN_OK;
 }

@@ -20,7 +20,6 @@
 
 #include <math.h>
 
-#include "context.h"
 #include "dense_algebra.h"
 
 enum { MAX_TRIALS = 40 };
@@ -30,29 +29,13 @@ static const double slow_shrink = 0.66; /* a bracket that keeps more than this i
 static const double step_back = 0.25;   /* of the way to a step that is not finite */
 static const double least_growth = 2, most_growth = 10;
 
-typedef struct Step {
-  double length, value, slope;
-} Step;
-
-typedef struct Bracket {
-  Step low, high;
-  bool closed;       /* high is known */
-  double last_width; /* before the last trial */
-} Bracket;
-
-static RpinnStatus evaluate(RpinnLineSearch *search, double length, Step *step) {
-  const RpinnObjective *objective = search->objective;
-  size_t N = objective->num_parameters;
-  for (size_t j = 0; j < N; j++) search->trial_theta[j] = search->theta[j] + length * search->direction[j];
-  RPINN_TRY(objective->evaluate(objective->data, search->trial_theta, &search->trial_value,
-                                search->trial_gradient));
-  search->num_evaluations++;
-  double slope = rpinn_dense_dot(N, search->trial_gradient, search->direction);
-  *step = (Step){length, search->trial_value, slope};
-  return RPINN_OK;
+static void try_step(RpinnLineSearch *search, double length) {
+  search->length = length;
+  for (size_t j = 0; j < search->num_parameters; j++)
+    search->trial_theta[j] = search->theta[j] + length * search->direction[j];
 }
 
-static bool is_finite(const Step *step) {
+static bool is_finite(const RpinnLineStep *step) {
   return isfinite(step->value) && isfinite(step->slope);
 }
 
@@ -60,11 +43,11 @@ static double rounding(const RpinnLineSearch *search) {
   return search->rounding * fabs(search->value);
 }
 
-static bool decreases(const RpinnLineSearch *search, const Step *step) {
+static bool decreases(const RpinnLineSearch *search, const RpinnLineStep *step) {
   return step->value <= search->value + decrease_factor * step->length * search->slope;
 }
 
-static bool is_accepted(const RpinnLineSearch *search, const Step *step) {
+static bool is_accepted(const RpinnLineSearch *search, const RpinnLineStep *step) {
   if (!is_finite(step) || fabs(step->slope) > -curvature_factor * search->slope) return false;
   if (decreases(search, step) && step->value < search->value) return true;
   return step->value <= search->lowest_value + rounding(search) &&
@@ -72,36 +55,36 @@ static bool is_accepted(const RpinnLineSearch *search, const Step *step) {
 }
 
 /* Put the trial in its place: a new end of the bracket. */
-static void place(const RpinnLineSearch *search, const Step *trial, Bracket *bracket) {
+static void place(RpinnLineSearch *search, const RpinnLineStep *trial) {
   bool flat = fabs(trial->value - search->value) <= rounding(search);
   bool too_high =
-      !is_finite(trial) || (!flat && (!decreases(search, trial) || trial->value >= bracket->low.value));
+      !is_finite(trial) || (!flat && (!decreases(search, trial) || trial->value >= search->low.value));
   if (too_high) {
-    bracket->high = *trial;
-    bracket->closed = true;
+    search->high = *trial;
+    search->is_closed = true;
     return;
   }
-  double ahead = bracket->closed ? bracket->high.length - bracket->low.length : 1;
+  double ahead = search->is_closed ? search->high.length - search->low.length : 1;
   if (trial->slope * ahead >= 0) { /* it rises towards high: the minimum lies back towards low */
-    bracket->high = bracket->low;
-    bracket->closed = true;
+    search->high = search->low;
+    search->is_closed = true;
   }
-  bracket->low = *trial;
+  search->low = *trial;
 }
 
 /* The minimiser of the cubic through the values and slopes at a and b; NaN when it has none. */
-static double cubic_minimum(const Step *a, const Step *b) {
+static double cubic_minimum(const RpinnLineStep *a, const RpinnLineStep *b) {
   double across = b->length - a->length;
   double d1 = a->slope + b->slope - 3 * (b->value - a->value) / across;
   double d2 = copysign(sqrt(d1 * d1 - a->slope * b->slope), across);
   return b->length - across * (b->slope + d2 - d1) / (b->slope - a->slope + 2 * d2);
 }
 
-static double next_between(const RpinnLineSearch *search, Bracket *bracket) {
-  const Step *low = &bracket->low, *high = &bracket->high;
+static double next_between(RpinnLineSearch *search) {
+  const RpinnLineStep *low = &search->low, *high = &search->high;
   double across = high->length - low->length, width = fabs(across);
-  bool slow = width > slow_shrink * bracket->last_width;
-  bracket->last_width = width;
+  bool slow = width > slow_shrink * search->last_width;
+  search->last_width = width;
   if (!is_finite(high)) return low->length + step_back * across;
   double share; /* of the way from low to high */
   if (slow)
@@ -114,33 +97,37 @@ static double next_between(const RpinnLineSearch *search, Bracket *bracket) {
   return low->length + fmin(fmax(share, margin), 1 - margin) * across;
 }
 
-static double next_beyond(const Step *before, const Step *last) {
+static double next_beyond(const RpinnLineStep *before, const RpinnLineStep *last) {
   double length = cubic_minimum(before, last);
   return fmax(least_growth * last->length, fmin(most_growth * last->length, length));
 }
 
 /* The trials are used up: the lowest point seen serves if it is lower at all. */
-static RpinnStatus settle(RpinnLineSearch *search, const Step *low, bool *found) {
-  *found = low->length > 0 && low->value < search->value;
-  if (!*found) return RPINN_OK;
-  Step again;
-  return evaluate(search, low->length, &again);
+static bool settle(RpinnLineSearch *search) {
+  search->is_settling = search->found = search->low.length > 0 && search->low.value < search->value;
+  if (search->found) try_step(search, search->low.length);
+  return search->found;
 }
 
-RpinnStatus rpinn_line_search(RpinnLineSearch *search, bool *found) {
-  Bracket bracket = {.low = {0, search->value, search->slope}, .last_width = HUGE_VAL};
-  double length = search->first_step;
+void rpinn_line_search_begin(RpinnLineSearch *search) {
+  search->low = (RpinnLineStep){0, search->value, search->slope};
+  search->last_width = HUGE_VAL;
+  search->is_closed = search->is_settling = search->found = false;
   search->num_evaluations = 0;
-  for (int i = 0; i < MAX_TRIALS; i++) {
-    Step trial, before = bracket.low;
-    RPINN_TRY(evaluate(search, length, &trial));
-    *found = is_accepted(search, &trial);
-    if (*found) return RPINN_OK;
-    place(search, &trial, &bracket);
-    double next = bracket.closed ? next_between(search, &bracket) : next_beyond(&before, &bracket.low);
-    if (next == bracket.low.length || (bracket.closed && next == bracket.high.length) || !isfinite(next))
-      break;
-    length = next;
-  }
-  return settle(search, &bracket.low, found);
+  try_step(search, search->first_step);
+}
+
+bool rpinn_line_search_answered(RpinnLineSearch *search) {
+  search->num_evaluations++;
+  if (search->is_settling) return false;
+  double slope = rpinn_dense_dot(search->num_parameters, search->trial_gradient, search->direction);
+  RpinnLineStep trial = {search->length, search->trial_value, slope}, before = search->low;
+  search->found = is_accepted(search, &trial);
+  if (search->found) return false;
+  place(search, &trial);
+  double next = search->is_closed ? next_between(search) : next_beyond(&before, &search->low);
+  bool is_an_end = next == search->low.length || (search->is_closed && next == search->high.length);
+  if (is_an_end || !isfinite(next) || search->num_evaluations == MAX_TRIALS) return settle(search);
+  try_step(search, next);
+  return true;
 }
