@@ -199,6 +199,12 @@ RPINN_API RpinnStatus rpinn_levenberg_marquardt_create(RpinnContext *context,
                                                        const double *offsets,
                                                        const RpinnLevenbergMarquardtOptions *options,
                                                        RpinnOptimizer **optimizer);
+/* For one member of a target for groups, as rpinn_adam_create_member. The roots of its prior are asked for here, and borrowed. */
+RPINN_API RpinnStatus rpinn_levenberg_marquardt_create_member(RpinnContext *context,
+                                                              const RpinnBatchLeastSquares *squares,
+                                                              size_t member, const double *offsets,
+                                                              const RpinnLevenbergMarquardtOptions *options,
+                                                              RpinnOptimizer **optimizer);
 
 #ifdef __cplusplus
 }

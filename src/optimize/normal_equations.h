@@ -7,22 +7,32 @@
 #ifndef RPINN_OPTIMIZE_NORMAL_EQUATIONS_H
 #define RPINN_OPTIMIZE_NORMAL_EQUATIONS_H
 
-#include "rpinn/target.h"
+#include "request.h"
+
+/* Which product was asked for. */
+typedef enum RpinnNormalPhase { RPINN_NORMAL_ROWS, RPINN_NORMAL_COLUMNS } RpinnNormalPhase;
 
 typedef struct RpinnNormalEquations {
-  const RpinnLeastSquares *problem; /* with jacobian_times and transposed_times */
-  const double *theta;              /* [N] where J is taken */
-  const double *inverse;            /* [N] A^-1 */
+  RpinnRequest *request; /* to ask for products J v and J^T w; its target is a least-squares problem */
+  size_t num_parameters; /* N */
+  const double *theta;   /* [N] where J is taken */
+  const double *inverse; /* [N] A^-1 */
   double tolerance;      /* stop when |b - (J^T J + A) d|, in the norm of A^-1, is this share of |b| … */
   size_t max_iterations; /* … or after so many */
   double *residual, *direction, *product; /* [N] each, to work with */
   double *rows;                           /* [M] likewise */
-  const char **called; /* is told the name of each function of the target before it is called */
+  bool solved;                            /* out: false where a product is not finite */
+  /* ---- of the solution under way ---- */
+  RpinnNormalPhase phase;
+  double *solution; /* d [N] */
+  size_t num_iterations;
+  double first, square,
+      last; /* |residual|^2 in the norm of A^-1: at the beginning, now, and an iteration ago */
 } RpinnNormalEquations;
 
-/* d [N], from zero. *solved is false where a product is not finite. Every iteration lowers 1/2 d^T (J^T J + A) d - b^T d, and
+/* d [N], from zero. True: it asks, and goes on when it is answered. Every iteration lowers 1/2 d^T (J^T J + A) d - b^T d, and
  * what is left over is orthogonal to d: a solution that stopped early is a step downhill all the same. */
-RpinnStatus rpinn_normal_equations_solve(const RpinnNormalEquations *equations, const double *b, double *d,
-                                         bool *solved);
+bool rpinn_normal_equations_begin(RpinnNormalEquations *equations, const double *b, double *d);
+bool rpinn_normal_equations_answered(RpinnNormalEquations *equations);
 
 #endif

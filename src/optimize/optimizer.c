@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target_check.h"
-
 /* ---- stops ---- */
 
 static const struct {
@@ -69,7 +67,6 @@ RpinnStatus rpinn_optimizer_create(RpinnContext *context, const RpinnOptimizerMe
     created->method = method;
     created->arena = arena;
     created->rule = *rule;
-    created->called = "evaluate";
     created->num_parameters = num_parameters;
     created->theta = rpinn_optimizer_numbers(created, num_parameters, &failed);
     created->best = keep_best ? rpinn_optimizer_numbers(created, num_parameters, &failed) : NULL;
@@ -212,19 +209,10 @@ static RpinnStatus go(RpinnContext *context, RpinnOptimizer *optimizer) {
   return RPINN_OK;
 }
 
-static RpinnStatus go_at_once(RpinnContext *context, RpinnOptimizer *optimizer) {
-  const RpinnOptimizerMethod *method = optimizer->method;
-  RpinnStatus status = optimizer->is_beginning ? method->begin_at_once(optimizer) : RPINN_OK;
-  if (status == RPINN_OK && optimizer->is_beginning) finish_beginning(optimizer);
-  while (status == RPINN_OK && goes_on(optimizer))
-    status = method->iterate_at_once(optimizer, optimizer->end - optimizer->num_iterations);
-  return rpinn_explain_failure(context, "target", optimizer->called, status);
-}
-
 /* To its end, or until the target fails. */
 static RpinnStatus pursue(RpinnContext *context, RpinnOptimizer *optimizer) {
   rpinn_context_clear_error(context);
-  RpinnStatus status = optimizer->method->answered ? go(context, optimizer) : go_at_once(context, optimizer);
+  RpinnStatus status = go(context, optimizer);
   if (status != RPINN_OK) rpinn_optimizer_give_up(optimizer);
   return status;
 }

@@ -26,9 +26,6 @@ typedef struct RpinnOptimizerMethod {
   bool (*begin)(RpinnOptimizer *optimizer);
   bool (*iterate)(RpinnOptimizer *optimizer, size_t most);
   bool (*answered)(RpinnOptimizer *optimizer);
-  /* The same for a method that calls its target. */
-  RpinnStatus (*begin_at_once)(RpinnOptimizer *optimizer);
-  RpinnStatus (*iterate_at_once)(RpinnOptimizer *optimizer, size_t most);
   /* Pass over the method's own fields. */
   void (*transfer)(RpinnOptimizer *optimizer, RpinnStateCursor *cursor);
   /* After a restore: false when a field is out of range. What is derived from the fields is out of date. */
@@ -47,7 +44,6 @@ struct RpinnOptimizer {
   bool is_beginning, is_asking; /* the request is to be answered, or is, and has not been taken note of */
   size_t end;                   /* iterations to go to */
   RpinnRequest request;
-  const char *called; /* the function of the target that was called last, for messages */
   /* ---- saved from here on, with theta and best ---- */
   RpinnStop stop;
   size_t num_iterations, num_evaluations;

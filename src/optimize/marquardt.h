@@ -1,0 +1,133 @@
+/* Levenberg–Marquardt in memory, for the files that share it: levenberg_marquardt.c, where its formulas are, marquardt_products.c,
+ * marquardt_linearisation.c, marquardt_steps.c and marquardt_create.c. */
+#ifndef RPINN_OPTIMIZE_MARQUARDT_H
+#define RPINN_OPTIMIZE_MARQUARDT_H
+
+#include "normal_equations.h"
+#include "optimizer.h"
+
+/* The phases of an iteration, and of the look at the start. A phase is a function: it takes the answer to what the one before
+ * asked, does its work, names the phase that follows, and returns true where it asks in its turn. */
+#define RPINN_MARQUARDT_PHASE_LIST(X)                                                                        \
+  /* a point and what is known there */                                                                      \
+  X(LOOK, look)                                                                                              \
+  X(MEASURE, measure)                                                                                        \
+  X(LINEARISE, linearise)                                                                                    \
+  X(SLOPE, slope)                                                                                            \
+  X(CURVE, curve)                                                                                            \
+  X(UNIT, unit)                                                                                              \
+  X(SCALE, scale)                                                                                            \
+  /* a step */                                                                                               \
+  X(SOLVE, solve)                                                                                            \
+  X(DATA_MATRIX, data_matrix)                                                                                \
+  X(DATA_ROWS, data_rows)                                                                                    \
+  X(DATA_STEP, data_step)                                                                                    \
+  X(CONJUGATE, conjugate)                                                                                    \
+  /* a trial, and what becomes of it */                                                                      \
+  X(TRY, try)                                                                                                \
+  X(JUDGE, judge)                                                                                            \
+  X(REJECT, reject)                                                                                          \
+  X(REACH, reach)                                                                                            \
+  X(COMPARE, compare)                                                                                        \
+  X(ARRIVE, arrive)                                                                                          \
+  X(ACCEPT, accept)                                                                                          \
+  X(NOTE, note)
+
+typedef enum RpinnMarquardtPhase {
+#define RPINN_MARQUARDT_ENUM(phase, function) RPINN_MARQUARDT_##phase,
+  RPINN_MARQUARDT_PHASE_LIST(RPINN_MARQUARDT_ENUM)
+#undef RPINN_MARQUARDT_ENUM
+      RPINN_MARQUARDT_DONE
+} RpinnMarquardtPhase;
+
+/* How a step is found. */
+typedef enum RpinnMarquardtForm {
+  RPINN_MARQUARDT_NORMAL,   /* N < M: the normal equations */
+  RPINN_MARQUARDT_IN_DATA,  /* M <= N: in data space */
+  RPINN_MARQUARDT_NO_MATRIX /* by conjugate gradients */
+} RpinnMarquardtForm;
+
+typedef struct RpinnMarquardtPoint {
+  double *theta;      /* [N] */
+  double *rows;       /* r [M] */
+  double *prior_rows; /* p [N], 0 where there is no prior */
+  double loss;        /* E */
+} RpinnMarquardtPoint;
+
+typedef struct RpinnMarquardt {
+  RpinnOptimizer base;
+  RpinnLeastSquares single;       /* the target for one, where it was given as such */
+  RpinnBatchLeastSquares squares; /* the target */
+  const double *prior_root;       /* P [N] of the member; NULL: no prior at all */
+  const double *offsets;          /* [M+N] or NULL */
+  double initial_damping;
+  RpinnMarquardtForm form;
+  bool has_partial_prior; /* on some parameters only */
+  bool has_momentum;
+  double *prior_square; /* P^2 [N] */
+  double *base_inverse; /* 1/B [N] */
+  /* ---- saved ---- */
+  double damping, growth; /* lambda, nu */
+  double unit;
+  double *scale;   /* D [N] */
+  double momentum; /* beta */
+  double *way;     /* w [N]; NULL without momentum */
+  /* ---- derived from theta ---- */
+  bool is_linearised;
+  RpinnMarquardtPoint here; /* at theta */
+  double *jacobian;         /* [M][N]; NULL: the target's own products */
+  double *gradient;         /* [N] */
+  double *gram;             /* order n = min(M, N): J^T J, or J B^-1 J^T */
+  /* ---- of one iteration ---- */
+  RpinnMarquardtPhase phase;
+  RpinnMarquardtPhase after_linearisation;
+  double *factor;         /* [n][n] */
+  double *inverse;        /* A^-1 [N] */
+  double *remaining;      /* y [M] */
+  double *step, *product; /* [N] */
+  double *block;          /* [M * RPINN_DENSE_BLOCK] */
+  RpinnNormalEquations equations;
+  bool is_solved; /* there is a step at this damping */
+  double predicted;
+  RpinnMarquardtPoint trial;
+  RpinnMarquardtPoint far; /* with momentum */
+  double reach;            /* beta of the far point */
+  size_t num_reached;      /* far points that were lower */
+} RpinnMarquardt;
+
+#define RPINN_MARQUARDT_DECLARE(phase, function) bool rpinn_marquardt_##function(RpinnMarquardt *self);
+RPINN_MARQUARDT_PHASE_LIST(RPINN_MARQUARDT_DECLARE)
+#undef RPINN_MARQUARDT_DECLARE
+
+extern const RpinnOptimizerMethod rpinn_marquardt_method;
+extern const double rpinn_marquardt_most_damping;
+
+/* ---- the target, or its dense Jacobian ---- */
+
+/* The rows at point->theta; once they are there, r, p and E. */
+bool rpinn_marquardt_ask_rows(RpinnMarquardt *self, const RpinnMarquardtPoint *point);
+void rpinn_marquardt_find_energy(const RpinnMarquardt *self, RpinnMarquardtPoint *point);
+
+/* At theta: J; J v [M]; J^T w [N]; gram = J diag(inverse) J^T, or J J^T when inverse is NULL. True: the target is asked. False:
+ * it is done, by the dense Jacobian. */
+bool rpinn_marquardt_ask_jacobian(RpinnMarquardt *self);
+bool rpinn_marquardt_ask_times(RpinnMarquardt *self, const double *direction, double *product);
+bool rpinn_marquardt_ask_transposed(RpinnMarquardt *self, const double *weights, double *product);
+bool rpinn_marquardt_ask_gram(RpinnMarquardt *self, const double *inverse);
+
+/* ---- small parts ---- */
+
+/* (P p)_j */
+static inline double rpinn_marquardt_prior_pull(const RpinnMarquardt *self, size_t j) {
+  return self->prior_root ? self->prior_root[j] * self->here.prior_rows[j] : 0;
+}
+
+/* D_j; a parameter that no row has depended on so far may have any positive one. */
+static inline double rpinn_marquardt_damping_scale(const RpinnMarquardt *self, size_t j) {
+  return self->scale[j] > 0 ? self->scale[j] : 1;
+}
+
+/* D of the normal equations, from the columns of J at theta and those before. */
+void rpinn_marquardt_follow_scale(RpinnMarquardt *self);
+
+#endif

@@ -1,0 +1,68 @@
+/* What Levenberg–Marquardt wants to know of its target: rows and the energy at a point, J and its products at theta. With a dense
+ * Jacobian the target is asked for that alone, and the products are made here. */
+#include "dense_algebra.h"
+#include "marquardt.h"
+
+static bool ask(RpinnMarquardt *self, RpinnQuestion question, const double *theta, const double *input,
+                double *rows, double *output) {
+  RpinnRequest *request = &self->base.request;
+  request->question = question;
+  request->theta = theta;
+  request->input = input;
+  request->rows = rows;
+  request->output = output;
+  return true;
+}
+
+bool rpinn_marquardt_ask_rows(RpinnMarquardt *self, const RpinnMarquardtPoint *point) {
+  return ask(self, RPINN_QUESTION_RESIDUALS, point->theta, NULL, point->rows, NULL);
+}
+
+void rpinn_marquardt_find_energy(const RpinnMarquardt *self, RpinnMarquardtPoint *point) {
+  const RpinnBatchLeastSquares *squares = &self->squares;
+  size_t M = squares->num_rows, N = squares->num_parameters;
+  double sum = 0;
+  for (size_t i = 0; i < M; i++) {
+    if (self->offsets) point->rows[i] -= self->offsets[i];
+    sum += point->rows[i] * point->rows[i];
+  }
+  for (size_t j = 0; self->prior_root && j < N; j++) {
+    double root = self->prior_root[j];
+    if (root == 0) continue; /* no row, and its offset counts for nothing; prior_rows stays zero */
+    point->prior_rows[j] = root * (point->theta[j] - (squares->prior_mean ? squares->prior_mean[j] : 0));
+    if (self->offsets) point->prior_rows[j] -= self->offsets[M + j];
+    sum += point->prior_rows[j] * point->prior_rows[j];
+  }
+  point->loss = 0.5 * sum;
+}
+
+/* The rows are known: here and in a Gram matrix they go to y, which is not in use yet. */
+bool rpinn_marquardt_ask_jacobian(RpinnMarquardt *self) {
+  if (!self->jacobian) return false;
+  return ask(self, RPINN_QUESTION_JACOBIAN, self->here.theta, NULL, self->remaining, self->jacobian);
+}
+
+bool rpinn_marquardt_ask_times(RpinnMarquardt *self, const double *direction, double *product) {
+  const RpinnBatchLeastSquares *squares = &self->squares;
+  if (!self->jacobian)
+    return ask(self, RPINN_QUESTION_JACOBIAN_TIMES, self->here.theta, direction, NULL, product);
+  rpinn_dense_times(squares->num_rows, squares->num_parameters, self->jacobian, direction, product);
+  return false;
+}
+
+bool rpinn_marquardt_ask_transposed(RpinnMarquardt *self, const double *weights, double *product) {
+  const RpinnBatchLeastSquares *squares = &self->squares;
+  if (!self->jacobian)
+    return ask(self, RPINN_QUESTION_TRANSPOSED_TIMES, self->here.theta, weights, NULL, product);
+  rpinn_dense_transposed_times(squares->num_rows, squares->num_parameters, self->jacobian, weights, product);
+  return false;
+}
+
+bool rpinn_marquardt_ask_gram(RpinnMarquardt *self, const double *inverse) {
+  const RpinnBatchLeastSquares *squares = &self->squares;
+  if (!self->jacobian)
+    return ask(self, RPINN_QUESTION_GRAM, self->here.theta, inverse, self->remaining, self->gram);
+  rpinn_dense_gram(squares->num_rows, squares->num_parameters, self->jacobian, inverse, self->block,
+                   self->gram);
+  return false;
+}
