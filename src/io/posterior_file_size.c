@@ -1,0 +1,44 @@
+/* How large posterior.nc can become, so that the disk can be asked for room before it is begun. */
+#include "posterior_file_state.h"
+
+/* Numbers beside the variables of draws: data, points, truths, diagnostics, and the places of dimensions. */
+static size_t count_constants(const RpinnPosteriorFile *file, size_t num_points) {
+  enum { NUM_DRAW_GROUPS = 7, NUM_DIAGNOSTICS = 3 };
+  const RpinnPosterior *posterior = file->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
+  size_t num_compared = 0;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) num_compared += posterior->terms[t].num_points;
+  return (num_compared + num_points) * num_copies +
+         (1 + NUM_DIAGNOSTICS) * (num_points * problem->num_predicted + 2 * posterior->model.num_parameters) +
+         NUM_DRAW_GROUPS * (file->draws.num_draws + file->warmup.num_draws + file->num_chains);
+}
+
+/* Parameters and statistics; unknowns and noises twice, as values before their transform may be kept, too. */
+static size_t draw_set_bytes(const RpinnPosteriorFile *file, const RpinnDrawSet *set) {
+  const RpinnPosterior *posterior = file->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  size_t num_scalars = 2 * (problem->num_unknowns + posterior->num_noises) + 1 + file->num_statistics;
+  if (!set->num_draws) return 0;
+  size_t size = num_scalars * rpinn_draw_variable_bytes(file->num_chains, set->num_draws, 1, NC_DOUBLE);
+  for (size_t f = 0; f < problem->num_fields; f++)
+    size += rpinn_draw_variable_bytes(file->num_chains, set->num_draws, posterior->networks[f].num_trainable,
+                                      rpinn_posterior_file_real(posterior));
+  return size;
+}
+
+size_t rpinn_posterior_file_largest_size(const RpinnPosteriorFile *file) {
+  enum { BASE = 1 << 20 };
+  const RpinnPosterior *posterior = file->posterior;
+  const RpinnProblem *problem = posterior->problem;
+  size_t num_points = problem->has_predict ? posterior->data->predict.count : 0;
+  size_t size = BASE + count_constants(file, num_points) * sizeof(double);
+  size += draw_set_bytes(file, &file->draws) + draw_set_bytes(file, &file->warmup);
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    size += rpinn_draw_variable_bytes(file->num_chains, file->draws.num_draws, posterior->terms[t].num_points,
+                                      NC_DOUBLE);
+  if (file->num_kept && num_points)
+    size += problem->num_predicted *
+            rpinn_draw_variable_bytes(file->num_chains, file->num_kept, num_points, NC_DOUBLE);
+  return size;
+}

@@ -1,0 +1,76 @@
+/* posterior.nc while it is written: what its groups have in common, and which file writes which of them. */
+#ifndef RPINN_IO_POSTERIOR_FILE_STATE_H
+#define RPINN_IO_POSTERIOR_FILE_STATE_H
+
+#include "draw_variable.h"
+#include "posterior_file.h"
+
+/* Parameters and statistics of draws, in a pair of groups: posterior and sample_stats, or those of the warmup. */
+typedef struct RpinnDrawSet {
+  size_t num_draws, num_added;   /* of each chain; in all */
+  RpinnDrawVariable *fields;     /* [num_fields] */
+  RpinnDrawVariable *unknowns;   /* [num_unknowns] */
+  RpinnDrawVariable *noises;     /* [num_noises] */
+  RpinnDrawVariable member;      /* its number */
+  RpinnDrawVariable *statistics; /* [num_statistics] */
+} RpinnDrawSet;
+
+/* Where predictions lie: their dimensions, slowest first, and the place of each point there. */
+typedef struct RpinnPredictionAxes {
+  size_t num_axes;
+  const char *names[RPINN_DRAW_MAX_AXES];
+  const double *places[RPINN_DRAW_MAX_AXES]; /* NULL: numbered from 0 */
+  size_t counts[RPINN_DRAW_MAX_AXES];
+  const size_t *slots;    /* [num_points]; NULL: in order */
+  double *sorted_numbers; /* [num_points] */
+} RpinnPredictionAxes;
+
+struct RpinnPosteriorFile {
+  RpinnArena *arena;
+  const RpinnPosterior *posterior;
+  RpinnNetcdf netcdf;
+  size_t num_chains, num_statistics;
+  size_t keep_every, num_kept; /* predictions of each chain */
+  RpinnDrawSet draws, warmup;
+  RpinnDrawVariable *unconstrained;  /* [num_unknowns + num_noises] where they have a transform */
+  RpinnDrawVariable *log_likelihood; /* [model.num_terms] where they have data */
+  RpinnDrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
+  RpinnPredictionAxes axes;
+};
+
+/* Of the parameters of networks. */
+static inline nc_type rpinn_posterior_file_real(const RpinnPosterior *posterior) {
+  return posterior->precision == RPINN_PRECISION_DOUBLE ? NC_DOUBLE : NC_FLOAT;
+}
+/* No less than the bytes that the file will have, and little more. */
+size_t rpinn_posterior_file_largest_size(const RpinnPosteriorFile *file);
+/* A group of draws 0, step, 2 step, … */
+RpinnStatus rpinn_posterior_file_define_group(RpinnContext *context, RpinnPosteriorFile *file,
+                                              const char *name, size_t num_draws, size_t step,
+                                              RpinnDrawGroup *group);
+
+/* posterior, unconstrained_posterior, sample_stats, and those of the warmup */
+RpinnStatus rpinn_posterior_file_define_draws(RpinnContext *context, RpinnPosteriorFile *file,
+                                              const RpinnPosteriorFileOptions *options);
+/* Parameters and statistics of the next draw of the set. */
+RpinnStatus rpinn_posterior_file_add_draw(RpinnContext *context, RpinnPosteriorFile *file, RpinnDrawSet *set,
+                                          const RpinnPosteriorDraw *added);
+
+/* log_likelihood; values [M], term by term */
+RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file);
+RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
+                                                    const double *values);
+/* observed_data, constant_data */
+RpinnStatus rpinn_posterior_file_write_data(RpinnContext *context, RpinnPosteriorFile *file);
+
+/* predictions, where they are kept, and predictions_constant_data; values [num_predicted][num_points] */
+RpinnStatus rpinn_posterior_file_define_predictions(RpinnContext *context, RpinnPosteriorFile *file);
+RpinnStatus rpinn_posterior_file_add_predictions(RpinnContext *context, RpinnPosteriorFile *file,
+                                                 const double *values);
+/* The dimensions of predictions in a group. */
+RpinnStatus rpinn_posterior_file_define_axes(RpinnContext *context, const RpinnPosteriorFile *file, int group,
+                                             int axes[RPINN_DRAW_MAX_AXES]);
+/* values [num_points] in the order of the file, until the next call. */
+const double *rpinn_posterior_file_arrange(const RpinnPosteriorFile *file, const double *values);
+
+#endif

@@ -1,0 +1,97 @@
+/* What belongs to the fitted terms: the log likelihood of each datum in each draw, and the data. */
+#include <stdio.h>
+
+#include "posterior_file_state.h"
+
+/* A gaussian term is a prior: it has points, but no data and no likelihood. */
+static bool has_data(const RpinnPosterior *posterior, size_t term) {
+  return !posterior->terms[term].mix;
+}
+
+/* The dimensions <term>_point of all fitted terms, or of those with data; dimensions [model.num_terms] in the arena. */
+static RpinnStatus define_term_points(RpinnContext *context, RpinnPosteriorFile *file, int group,
+                                      bool data_only, int **dimensions) {
+  const RpinnPosterior *posterior = file->posterior;
+  *dimensions = RPINN_ARENA_NEW(file->arena, int, posterior->model.num_terms);
+  if (!*dimensions) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    if (!data_only || has_data(posterior, t))
+      RPINN_TRY(rpinn_netcdf_define_numbers(context, &file->netcdf, group,
+                                            rpinn_posterior_term_name(posterior, t), "_point",
+                                            posterior->terms[t].num_points, 1, &(*dimensions)[t]));
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file) {
+  const RpinnPosterior *posterior = file->posterior;
+  RpinnDrawGroup group;
+  int *dimensions;
+  RPINN_TRY(
+      rpinn_posterior_file_define_group(context, file, "log_likelihood", file->draws.num_draws, 1, &group));
+  RPINN_TRY(define_term_points(context, file, group.id, true, &dimensions));
+  file->log_likelihood = RPINN_ARENA_NEW(file->arena, RpinnDrawVariable, posterior->model.num_terms);
+  if (!file->log_likelihood) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    if (has_data(posterior, t))
+      RPINN_TRY(rpinn_draw_variable_define(context, &group, rpinn_posterior_term_name(posterior, t), "",
+                                           NC_DOUBLE, 1, &dimensions[t], &file->log_likelihood[t]));
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
+                                                    const double *values) {
+  const RpinnPosterior *posterior = file->posterior;
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    if (has_data(posterior, t)) RPINN_TRY(rpinn_draw_variable_add(context, &file->log_likelihood[t], values));
+    values += posterior->terms[t].num_rows;
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus write_observed_data(RpinnContext *context, RpinnPosteriorFile *file) {
+  const RpinnPosterior *posterior = file->posterior;
+  int group, *dimensions;
+  RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "observed_data", &group));
+  RPINN_TRY(define_term_points(context, file, group, true, &dimensions));
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    if (has_data(posterior, t))
+      RPINN_TRY(rpinn_netcdf_write(context, &file->netcdf, group, rpinn_posterior_term_name(posterior, t), "",
+                                   1, &dimensions[t], posterior->terms[t].targets));
+  return RPINN_OK;
+}
+
+/* Where a term is, and its sigma; the mean of a gaussian one. */
+static RpinnStatus write_constants_of_term(RpinnContext *context, const RpinnPosteriorFile *file, int group,
+                                           size_t t, const int *dimension) {
+  const RpinnPosterior *posterior = file->posterior;
+  const RpinnTermModel *term = &posterior->terms[t];
+  size_t width = posterior->model.num_coordinates;
+  char stem[RPINN_NETCDF_NAME_SIZE];
+  snprintf(stem, sizeof stem, "%.119s_", rpinn_posterior_term_name(posterior, t));
+  for (size_t i = 0; i < width; i++)
+    RPINN_TRY(rpinn_netcdf_write_column(context, &file->netcdf, group, stem,
+                                        posterior->problem->coordinates[i].name, *dimension, term->num_points,
+                                        term->points + i, width));
+  if (!has_data(posterior, t))
+    return rpinn_netcdf_write(context, &file->netcdf, group, stem, "mean", 1, dimension, term->targets);
+  double sigma = rpinn_posterior_term_sigma(posterior, t);
+  const double *sigmas = posterior->sigmas.rows[posterior->fitted[t]]; /* NULL: one for all rows */
+  return rpinn_netcdf_write(context, &file->netcdf, group, stem, "sigma", sigmas ? 1 : 0, dimension,
+                            sigmas ? sigmas : &sigma);
+}
+
+static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile *file) {
+  const RpinnPosterior *posterior = file->posterior;
+  int group, *dimensions;
+  RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "constant_data", &group));
+  RPINN_TRY(define_term_points(context, file, group, false, &dimensions));
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    RPINN_TRY(write_constants_of_term(context, file, group, t, &dimensions[t]));
+  double sigma = rpinn_posterior_prior_sigma(posterior);
+  return rpinn_netcdf_write(context, &file->netcdf, group, "prior_sigma", "", 0, NULL, &sigma);
+}
+
+RpinnStatus rpinn_posterior_file_write_data(RpinnContext *context, RpinnPosteriorFile *file) {
+  RPINN_TRY(write_observed_data(context, file));
+  return write_constant_data(context, file);
+}
