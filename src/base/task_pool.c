@@ -65,9 +65,8 @@ void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
 
 /* ---- a thread ---- */
 
-/* The next task that is not done; false when there is none, or no time to begin one. The first is begun however late it
- * is, so that sessions with a short limit come to an end some day. */
-static bool take_task(RpinnTaskPool *pool, uint64_t *task) {
+/* The first is begun however late it is, so that sessions with a short limit come to an end some day. */
+bool rpinn_task_pool_take(RpinnTaskPool *pool, uint64_t *task) {
   const RpinnTaskPoolOptions *options = pool->options;
   bool found = false;
   pthread_mutex_lock(&pool->mutex);
@@ -101,7 +100,9 @@ static void *work(void *user) {
   RpinnStatus status =
       context ? options->open_worker(options->user, context, pool, own->number, &worker) : RPINN_ERROR_MEMORY;
   uint64_t task;
-  while (status == RPINN_OK && take_task(pool, &task)) status = options->perform(worker, context, pool, task);
+  if (status == RPINN_OK && options->perform_all) status = options->perform_all(worker, context, pool);
+  while (options->perform && status == RPINN_OK && rpinn_task_pool_take(pool, &task))
+    status = options->perform(worker, context, pool, task);
   if (status != RPINN_OK) record_failure(pool, context, status);
   options->close_worker(worker);
   rpinn_context_destroy(context);

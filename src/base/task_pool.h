@@ -22,6 +22,9 @@ typedef struct RpinnTaskPoolOptions {
   void (*close_worker)(void *worker);
   /* In a thread: one task, until it is done or the pool is stopped. A failure stops the pool. */
   RpinnStatus (*perform)(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task);
+  /* In place of perform, for threads that have several tasks at work at a time: all that there are for this thread, taken by
+   * rpinn_task_pool_take. */
+  RpinnStatus (*perform_all)(void *worker, RpinnContext *context, RpinnTaskPool *pool);
   /* In the thread that called: what a task has posted, in the order of each task. A failure stops the pool
    * and is returned. NULL when nothing is posted. */
   RpinnStatus (*handle)(void *user, const void *event);
@@ -42,6 +45,8 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
 
 /* For tasks. */
 
+/* The next task that is not done; false when there is none, or no time to begin one. */
+bool rpinn_task_pool_take(RpinnTaskPool *pool, uint64_t *task);
 /* The task should save itself and return. */
 bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool);
 /* The time limit has passed: for tasks that can end early. */

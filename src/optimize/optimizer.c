@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "askers.h"
+
 /* ---- stops ---- */
 
 static const struct {
@@ -229,30 +231,20 @@ RpinnStatus rpinn_optimizer_advance(RpinnContext *context, RpinnOptimizer *optim
 
 /* ---- several together ---- */
 
-/* What they ask, taken together until none asks any more. */
-static RpinnStatus answer_all(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers,
-                              RpinnAnswering *answering, RpinnRequest **requests) {
-  for (;;) {
-    size_t num_requests = 0;
-    for (size_t k = 0; k < count; k++) {
-      RpinnRequest *request = rpinn_optimizer_next(optimizers[k]);
-      if (request) requests[num_requests++] = request;
-    }
-    if (!num_requests) return RPINN_OK;
-    RPINN_TRY(rpinn_requests_answer(context, answering, num_requests, requests));
-  }
+static RpinnStatus ask(RpinnContext *context, void *self, RpinnRequest **request) {
+  (void)context;
+  *request = rpinn_optimizer_next(self);
+  return RPINN_OK;
 }
 
 static RpinnStatus pursue_together(RpinnContext *context, size_t count, RpinnOptimizer *const *optimizers) {
-  RpinnAnswering *answering;
+  RpinnAsker *askers = calloc(count + 1, sizeof *askers);
+  if (!askers) return rpinn_fail_memory(context);
   rpinn_context_clear_error(context);
-  RPINN_TRY(rpinn_answering_create(context, count, &answering));
-  RpinnRequest **requests = calloc(count + 1, sizeof(RpinnRequest *));
-  RpinnStatus status =
-      requests ? answer_all(context, count, optimizers, answering, requests) : rpinn_fail_memory(context);
+  for (size_t k = 0; k < count; k++) askers[k] = (RpinnAsker){.self = optimizers[k], .next = ask};
+  RpinnStatus status = rpinn_askers_run(context, count, askers);
   for (size_t k = 0; status != RPINN_OK && k < count; k++) rpinn_optimizer_give_up(optimizers[k]);
-  free(requests);
-  rpinn_answering_destroy(answering);
+  free(askers);
   return status;
 }
 
