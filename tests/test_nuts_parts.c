@@ -283,17 +283,25 @@ static void set_metric(RpinnNutsMetric *metric) {
   assert_true(rpinn_nuts_metric_refresh(metric));
 }
 
+static RpinnPhasePoint *leap(const Bench *bench, const RpinnPhasePoint *from, double step) {
+  RpinnTrajectory *trajectory = &bench->nuts->trajectory;
+  rpinn_trajectory_leap(trajectory, from, step);
+  assert_int_equal(rpinn_request_answer(bench->context, &trajectory->request), RPINN_OK);
+  return rpinn_trajectory_land(trajectory);
+}
+
 static const double first_momentum[] = {1.1, -0.4, 0.7};
 
 /* Energy error after the time 1, in `steps` leapfrogs; then backwards to the start. */
-static double energy_error(RpinnTrajectory *trajectory, int steps, double *way_back) {
+static double energy_error(const Bench *bench, int steps, double *way_back) {
+  RpinnTrajectory *trajectory = &bench->nuts->trajectory;
   RpinnPhasePoint *start = trajectory->current, *point = start, *next;
   memcpy(start->p, first_momentum, sizeof first_momentum);
   rpinn_trajectory_weigh(trajectory, start);
   double error = 0;
   for (int direction = 1; direction >= -1; direction -= 2) {
     for (int k = 0; k < steps; k++) {
-      assert_int_equal(rpinn_trajectory_leap(trajectory, point, direction / (double)steps, &next), RPINN_OK);
+      next = leap(bench, point, direction / (double)steps);
       if (point != start) trajectory->free_points[trajectory->num_free++] = point;
       point = next;
     }
@@ -315,9 +323,9 @@ static void leapfrog_is_second_order_and_reversible(void **state) {
     Bench bench = make_bench(quartic, 3, &options);
     assert_int_equal(rpinn_nuts_start(bench.context, bench.nuts, 0, 0, (double[]){0.3, -0.8, 1.2}), RPINN_OK);
     set_metric(&bench.nuts->metric);
-    double back, coarse = energy_error(&bench.nuts->trajectory, 50, &back);
+    double back, coarse = energy_error(&bench, 50, &back);
     check_true(back < 1e-13, "metric %d: %g from the start", kind, back);
-    double fine = energy_error(&bench.nuts->trajectory, 100, &back);
+    double fine = energy_error(&bench, 100, &back);
     check_true(fabs(coarse / fine - 4) < 0.05, "metric %d: errors %g, %g", kind, coarse, fine);
     close_bench(&bench);
   }
@@ -338,12 +346,12 @@ static RpinnStatus narrow(void *data, const double *x, double *log_density, doub
   return RPINN_OK;
 }
 
-static double mean_energy_loss(RpinnTrajectory *trajectory, double step) {
+static double mean_energy_loss(const Bench *bench, double step) {
+  RpinnTrajectory *trajectory = &bench->nuts->trajectory;
   double sum = 0;
   for (int k = 0; k < 20; k++) {
-    RpinnPhasePoint *end;
     rpinn_trajectory_refresh(trajectory);
-    assert_int_equal(rpinn_trajectory_leap(trajectory, trajectory->current, step, &end), RPINN_OK);
+    const RpinnPhasePoint *end = leap(bench, trajectory->current, step);
     sum += (end->energy - trajectory->current->energy) / 20;
     rpinn_trajectory_clear(trajectory);
   }
@@ -367,8 +375,7 @@ static void search_brackets_the_threshold(void **state) {
     assert_int_equal(rpinn_nuts_start(bench.context, bench.nuts, 1, 0, theta), RPINN_OK);
     assert_int_equal(rpinn_nuts_advance(bench.context, bench.nuts, &draw), RPINN_OK);
     double step = upwards ? draw.step_size / 2 : draw.step_size; /* upwards it ends with one that is bad */
-    double good = mean_energy_loss(&bench.nuts->trajectory, step / 2),
-           bad = mean_energy_loss(&bench.nuts->trajectory, 4 * step);
+    double good = mean_energy_loss(&bench, step / 2), bad = mean_energy_loss(&bench, 4 * step);
     check_true(good < -log(0.8) && bad > -log(0.8), "step %g: losses %g, %g", step, good, bad);
     assert_true(upwards ? step > 1 : step < 0.1);
     assert_true(log2(step) == round(log2(step)));

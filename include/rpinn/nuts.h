@@ -9,7 +9,10 @@
  * A chain is a state that advances by iterations. Between any two of them it can be saved to a flat buffer; a
  * chain that is saved, restored and continued gives the same bits as one that was never stopped. Nothing is
  * allocated while it advances. Energies are double whatever the target computes in. One thread at a time per
- * chain. */
+ * chain.
+ *
+ * Chains on a target for groups can be advanced together, their leapfrogs in common calls; each has the bits that it has
+ * alone. */
 #ifndef RPINN_NUTS_H
 #define RPINN_NUTS_H
 
@@ -64,6 +67,10 @@ typedef struct RpinnNuts RpinnNuts;
 /* Options out of range are RPINN_ERROR_INPUT. Keeps a copy of options and target, not of the target's data. */
 RPINN_API RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *target,
                                         const RpinnNutsOptions *options, RpinnNuts **nuts);
+/* The same for one member of a target for groups. */
+RPINN_API RpinnStatus rpinn_nuts_create_member(RpinnContext *context, const RpinnBatchLogDensity *target,
+                                               size_t member, const RpinnNutsOptions *options,
+                                               RpinnNuts **nuts);
 RPINN_API void rpinn_nuts_destroy(RpinnNuts *nuts);
 /* Begin a chain at theta [num_parameters]; its random stream is named by seed and chain. A log density or
  * gradient that is not finite there is RPINN_ERROR_NUMERIC. */
@@ -72,6 +79,20 @@ RPINN_API RpinnStatus rpinn_nuts_start(RpinnContext *context, RpinnNuts *nuts, u
 /* One iteration. Failures are those of the target, and a step size search that finds no bound
  * (RPINN_ERROR_NUMERIC: the density is improper, or the step vanishes). */
 RPINN_API RpinnStatus rpinn_nuts_advance(RpinnContext *context, RpinnNuts *nuts, RpinnNutsDraw *draw);
+
+/* Several chains, chains [count], each as rpinn_nuts_start with the number numbers[k] at thetas[k]: what they ask of one
+ * target goes into common calls, as many as its group at a time. After a failure, of whichever chain, all of them have to be
+ * started or restored. */
+RPINN_API RpinnStatus rpinn_nuts_start_together(RpinnContext *context, size_t count, RpinnNuts *const *chains,
+                                                uint64_t seed, const uint64_t *numbers,
+                                                const double *const *thetas);
+/* Advance all that are not finished, until at least one has made its iteration. made [count] says which have, and then
+ * draws[k] is the draw; their next iterations begin with the next call. The others are in the middle of theirs, where the
+ * next call takes them up: until then, there is nothing of them to be saved. What a call is made for may change from call to
+ * call, also to rpinn_nuts_advance. Failures as above. */
+RPINN_API RpinnStatus rpinn_nuts_advance_together(RpinnContext *context, size_t count,
+                                                  RpinnNuts *const *chains, RpinnNutsDraw *draws, bool *made);
+
 /* All draws are made. */
 RPINN_API bool rpinn_nuts_finished(const RpinnNuts *nuts);
 /* Iterations made, warmup included; leapfrogs made, those of step size searches included. */
@@ -80,7 +101,8 @@ RPINN_API size_t rpinn_nuts_num_leapfrogs(const RpinnNuts *nuts);
 /* The inverse metric now: diagonal [N] or dense [N][N]; NULL for the unit metric. */
 RPINN_API const double *rpinn_nuts_inverse_metric(const RpinnNuts *nuts);
 
-/* A flat state between two iterations: its size is the same for a chain at all times. A buffer of another size,
+/* A flat state between two iterations (one of the middle is that of a chain which was not started): its size is the same
+ * for a chain at all times. A buffer of another size,
  * of other options (but for num_draws, which may be more) or a damaged one is RPINN_ERROR_INPUT. */
 RPINN_API size_t rpinn_nuts_state_size(const RpinnNuts *nuts);
 RPINN_API void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer);
@@ -94,6 +116,10 @@ RPINN_API RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts,
 RPINN_API RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDensity *target,
                                         const RpinnNutsOptions *options, uint64_t seed, size_t num_chains,
                                         const double *starts, RpinnDraws **draws);
+/* The same for chains that are members 0, 1, … of a target for groups, as many at a time as its group. */
+RPINN_API RpinnStatus rpinn_nuts_sample_members(RpinnContext *context, const RpinnBatchLogDensity *target,
+                                                const RpinnNutsOptions *options, uint64_t seed,
+                                                size_t num_chains, const double *starts, RpinnDraws **draws);
 
 #ifdef __cplusplus
 }

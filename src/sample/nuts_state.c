@@ -63,7 +63,8 @@ static void pass_metric(RpinnStateCursor *cursor, RpinnNutsMetric *metric) {
 /* Only a restore writes to the chain. */
 static void pass_chain(RpinnStateCursor *cursor, RpinnNuts *nuts) {
   RpinnPhasePoint *current = nuts->trajectory.current;
-  size_t started = nuts->started;
+  size_t started =
+      nuts->started && nuts->phase == RPINN_NUTS_AT_REST; /* the middle is nowhere to go on from */
   pass_count(cursor, &started);
   if (cursor->use == RPINN_STATE_RESTORE) nuts->started = started != 0;
   pass_count(cursor, &nuts->num_iterations);
@@ -138,6 +139,7 @@ RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const voi
   RPINN_TRY(rpinn_state_header(context, &form, buffer, size, &found));
   RPINN_TRY(check_owner(context, &expected, &found));
   RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_nuts_state_size(nuts), &cursor));
+  rpinn_nuts_give_up(nuts);
   rpinn_trajectory_clear(&nuts->trajectory);
   pass_chain(&cursor, nuts);
   mirror(&nuts->metric);

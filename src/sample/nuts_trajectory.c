@@ -22,13 +22,6 @@
 
 #include "dense_algebra.h"
 
-/* A part of a trajectory. It holds one use of each of its three points, which may be the same. */
-typedef struct Tree {
-  RpinnPhasePoint *first, *last, *proposal;
-  const double *rho;
-  double log_weight;
-} Tree;
-
 /* ---- the pool ---- */
 
 static bool allocate_point(RpinnArena *arena, const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
@@ -41,10 +34,13 @@ static bool allocate_point(RpinnArena *arena, const RpinnTrajectory *trajectory,
   return point->q && point->p && point->gradient && point->sharp;
 }
 
-bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, const RpinnNutsMetric *metric,
-                             RpinnStream *stream, unsigned max_depth, double max_energy_error,
-                             RpinnTrajectory *trajectory) {
+bool rpinn_trajectory_create(RpinnArena *arena, const RpinnBatchLogDensity *target, size_t member,
+                             const RpinnNutsMetric *metric, RpinnStream *stream, unsigned max_depth,
+                             double max_energy_error, RpinnTrajectory *trajectory) {
   *trajectory = (RpinnTrajectory){.target = *target,
+                                  .request = {.target = {.density = &trajectory->target},
+                                              .member = member,
+                                              .question = RPINN_QUESTION_EVALUATE},
                                   .metric = metric,
                                   .stream = stream,
                                   .vectors = rpinn_phase_vectors(false),
@@ -56,13 +52,15 @@ bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, c
                                   .num_points = 3 * ((size_t)max_depth + 3)};
   trajectory->points = RPINN_ARENA_NEW(arena, RpinnPhasePoint, trajectory->num_points);
   trajectory->free_points = RPINN_ARENA_NEW(arena, RpinnPhasePoint *, trajectory->num_points);
-  trajectory->scratch = RPINN_ARENA_NEW(arena, double *, max_depth + 1);
+  trajectory->trees = RPINN_ARENA_NEW(arena, RpinnTree, max_depth);
+  trajectory->scratch = RPINN_ARENA_NEW(arena, double *, max_depth);
   trajectory->rho = RPINN_ARENA_NEW(arena, double, trajectory->length);
-  if (!trajectory->points || !trajectory->free_points || !trajectory->scratch || !trajectory->rho)
+  if (!trajectory->points || !trajectory->free_points || !trajectory->trees || !trajectory->scratch ||
+      !trajectory->rho)
     return false;
   for (size_t i = 0; i < trajectory->num_points; i++)
     if (!allocate_point(arena, trajectory, &trajectory->points[i])) return false;
-  for (unsigned depth = 0; depth <= max_depth; depth++) {
+  for (unsigned depth = 0; depth < max_depth; depth++) {
     trajectory->scratch[depth] = RPINN_ARENA_NEW(arena, double, trajectory->length);
     if (!trajectory->scratch[depth]) return false;
   }
@@ -92,8 +90,15 @@ static void release(RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
 
 /* ---- points ---- */
 
-static RpinnStatus evaluate(const RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
-  return trajectory->target.evaluate(trajectory->target.data, point->q, &point->log_density, point->gradient);
+static void ask(RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
+  trajectory->asked = point;
+  trajectory->request.theta = point->q;
+  trajectory->request.gradient = point->gradient;
+}
+
+static RpinnPhasePoint *take_answer(RpinnTrajectory *trajectory) {
+  trajectory->asked->log_density = trajectory->request.value;
+  return trajectory->asked;
 }
 
 static void set_energy(RpinnPhasePoint *point, double twice_kinetic) {
@@ -149,10 +154,14 @@ void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *
   set_energy(point, trajectory->vectors->dot(trajectory->length, point->p, point->sharp));
 }
 
-RpinnStatus rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta) {
+void rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta) {
   rpinn_trajectory_clear(trajectory);
   memcpy(trajectory->current->q, theta, trajectory->target.num_parameters * sizeof(double));
-  return evaluate(trajectory, trajectory->current);
+  ask(trajectory, trajectory->current);
+}
+
+void rpinn_trajectory_settle(RpinnTrajectory *trajectory) {
+  take_answer(trajectory);
 }
 
 void rpinn_trajectory_refresh(RpinnTrajectory *trajectory) {
@@ -160,13 +169,16 @@ void rpinn_trajectory_refresh(RpinnTrajectory *trajectory) {
   rpinn_trajectory_weigh(trajectory, trajectory->current);
 }
 
-RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step,
-                                  RpinnPhasePoint **to) {
-  *to = begin_leap(trajectory, from, step);
-  RPINN_TRY(evaluate(trajectory, *to));
+void rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step) {
+  trajectory->leap = step;
+  ask(trajectory, begin_leap(trajectory, from, step));
+}
+
+RpinnPhasePoint *rpinn_trajectory_land(RpinnTrajectory *trajectory) {
+  RpinnPhasePoint *point = take_answer(trajectory);
   trajectory->num_leapfrogs++;
-  finish_leap(trajectory, step, *to);
-  return RPINN_OK;
+  finish_leap(trajectory, trajectory->leap, point);
+  return point;
 }
 
 /* ---- trees ---- */
@@ -177,7 +189,7 @@ static double log_sum(double a, double b) {
 }
 
 /* rho = rho of both; true when nothing turns back. */
-static bool join(const RpinnTrajectory *trajectory, const Tree *a, const Tree *b, double *rho) {
+static bool join(const RpinnTrajectory *trajectory, const RpinnTree *a, const RpinnTree *b, double *rho) {
   double products[6];
   bool pair = a->first == a->last && b->first == b->last; /* single points: the three conditions are one */
   RpinnPhaseHalves halves = {a->rho,     b->rho,         a->first->sharp, b->last->sharp,
@@ -193,7 +205,8 @@ static bool join(const RpinnTrajectory *trajectory, const Tree *a, const Tree *b
 }
 
 /* a becomes a and b, b is used up; false when the whole turns back. */
-static bool merge(RpinnTrajectory *trajectory, Tree *a, const Tree *b, bool prefer_new, double *rho) {
+static bool merge(RpinnTrajectory *trajectory, RpinnTree *a, const RpinnTree *b, bool prefer_new,
+                  double *rho) {
   double log_weight = log_sum(a->log_weight, b->log_weight);
   bool goes_on = join(trajectory, a, b, rho);
   bool take_new = rpinn_stream_uniform(trajectory->stream) <
@@ -201,39 +214,38 @@ static bool merge(RpinnTrajectory *trajectory, Tree *a, const Tree *b, bool pref
   release(trajectory, take_new ? a->proposal : b->proposal);
   release(trajectory, a->last);
   release(trajectory, b->first);
-  *a = (Tree){a->first, b->last, take_new ? b->proposal : a->proposal, rho, log_weight};
+  *a = (RpinnTree){a->first, b->last, take_new ? b->proposal : a->proposal, rho, log_weight};
   return goes_on;
 }
 
-/* The point after from. *valid: it does not diverge. */
-static RpinnStatus build_leaf(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, Tree *tree,
-                              bool *valid) {
-  RpinnPhasePoint *point;
-  RPINN_TRY(rpinn_trajectory_leap(trajectory, from, trajectory->step, &point));
+/* The end of the leapfrog is a tree by itself. False: it diverges. */
+static bool push_leaf(RpinnTrajectory *trajectory) {
+  RpinnPhasePoint *point = rpinn_trajectory_land(trajectory);
   point->uses = 3;
   double error = point->energy - trajectory->first_energy;
   trajectory->num_steps++;
+  trajectory->num_leaves++;
   trajectory->acceptance_sum += fmin(1, exp(-error));
   if (fabs(error) > fabs(trajectory->max_error)) trajectory->max_error = error;
-  *tree = (Tree){point, point, point, point->p, -error};
-  *valid = error <= trajectory->max_energy_error;
-  if (!*valid) trajectory->diverging = true;
-  return RPINN_OK;
+  trajectory->trees[trajectory->num_trees++] = (RpinnTree){point, point, point, point->p, -error};
+  trajectory->diverging = !(error <= trajectory->max_energy_error);
+  return !trajectory->diverging;
 }
 
-/* The 2^depth points after from, with their rho in `rho` (but for a single point, whose momentum it is). */
-static RpinnStatus build(RpinnTrajectory *trajectory, unsigned depth, const RpinnPhasePoint *from,
-                         double *rho, Tree *tree, bool *valid) {
-  if (depth == 0) return build_leaf(trajectory, from, tree, valid);
-  Tree later;
-  RPINN_TRY(build(trajectory, depth - 1, from, rho, tree, valid));
-  if (!*valid) return RPINN_OK;
-  RPINN_TRY(build(trajectory, depth - 1, tree->last, trajectory->scratch[depth], &later, valid));
-  if (*valid) *valid = merge(trajectory, tree, &later, false, rho);
-  return RPINN_OK;
+/* Leaf number n completes as many trees, each of twice the size, as n can be halved: n = 12 those of its pair and of its
+ * four. The rho of a stacked tree has its place, but for a single point, whose momentum it is. False: one turns back. */
+static bool merge_completed(RpinnTrajectory *trajectory) {
+  for (size_t n = trajectory->num_leaves; n % 2 == 0; n /= 2) {
+    size_t later = --trajectory->num_trees, earlier = later - 1;
+    if (!merge(trajectory, &trajectory->trees[earlier], &trajectory->trees[later], false,
+               trajectory->scratch[earlier]))
+      return false;
+  }
+  return true;
 }
 
-static void choose_end(RpinnTrajectory *trajectory, Tree *whole) {
+static void choose_end(RpinnTrajectory *trajectory) {
+  RpinnTree *whole = &trajectory->whole;
   if (rpinn_stream_uniform(trajectory->stream) > 0.5) return;
   RpinnPhasePoint *first = whole->first;
   whole->first = whole->last;
@@ -241,42 +253,56 @@ static void choose_end(RpinnTrajectory *trajectory, Tree *whole) {
   trajectory->step = -trajectory->step;
 }
 
-static RpinnStatus grow(RpinnTrajectory *trajectory, Tree *whole, RpinnTransition *transition) {
-  bool goes_on = true;
-  unsigned depth = 0;
-  while (goes_on && depth < trajectory->max_depth) {
-    Tree half;
-    bool valid;
-    choose_end(trajectory, whole);
-    RPINN_TRY(build(trajectory, depth, whole->last, trajectory->scratch[0], &half, &valid));
-    if (!valid) break;
-    depth++;
-    goes_on = merge(trajectory, whole, &half, true, trajectory->rho);
-    transition->reached_max_depth = goes_on && depth == trajectory->max_depth;
-  }
-  transition->tree_depth = depth;
-  return RPINN_OK;
+static void begin_half(RpinnTrajectory *trajectory) {
+  choose_end(trajectory);
+  trajectory->num_trees = trajectory->num_leaves = 0;
+  rpinn_trajectory_leap(trajectory, trajectory->whole.last, trajectory->step);
 }
 
-RpinnStatus rpinn_trajectory_transition(RpinnTrajectory *trajectory, double step,
-                                        RpinnTransition *transition) {
+/* The half is one tree. False: the trajectory ends with it. */
+static bool join_half(RpinnTrajectory *trajectory) {
+  bool goes_on = merge(trajectory, &trajectory->whole, &trajectory->trees[0], true, trajectory->rho);
+  trajectory->depth++;
+  trajectory->reached_max_depth = goes_on && trajectory->depth == trajectory->max_depth;
+  return goes_on && !trajectory->reached_max_depth;
+}
+
+/* ---- a transition ---- */
+
+void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step) {
   RpinnPhasePoint *start = trajectory->current;
   rpinn_trajectory_refresh(trajectory);
   start->uses = 3;
+  trajectory->whole = (RpinnTree){start, start, start, start->p, 0};
   trajectory->step = step;
   trajectory->first_energy = start->energy;
   trajectory->acceptance_sum = trajectory->max_error = 0;
   trajectory->num_steps = 0;
-  trajectory->diverging = false;
-  Tree whole = {start, start, start, start->p, 0};
-  *transition = (RpinnTransition){0};
-  RPINN_TRY(grow(trajectory, &whole, transition));
-  trajectory->current = whole.proposal;
+  trajectory->depth = 0;
+  trajectory->diverging = trajectory->reached_max_depth = false;
+  begin_half(trajectory);
+}
+
+bool rpinn_trajectory_go_on(RpinnTrajectory *trajectory) {
+  if (!push_leaf(trajectory) || !merge_completed(trajectory)) return false;
+  if (trajectory->num_leaves < (size_t)1 << trajectory->depth) {
+    const RpinnTree *latest = &trajectory->trees[trajectory->num_trees - 1];
+    rpinn_trajectory_leap(trajectory, latest->last, trajectory->step);
+    return true;
+  }
+  if (!join_half(trajectory)) return false;
+  begin_half(trajectory);
+  return true;
+}
+
+RpinnTransition rpinn_trajectory_arrive(RpinnTrajectory *trajectory) {
+  const RpinnPhasePoint *proposal = trajectory->current = trajectory->whole.proposal;
   rpinn_trajectory_clear(trajectory);
-  transition->energy_error = whole.proposal->energy - trajectory->first_energy;
-  transition->max_energy_error = trajectory->max_error;
-  transition->acceptance_rate = trajectory->acceptance_sum / (double)trajectory->num_steps;
-  transition->num_steps = trajectory->num_steps;
-  transition->diverging = trajectory->diverging;
-  return RPINN_OK;
+  return (RpinnTransition){.energy_error = proposal->energy - trajectory->first_energy,
+                           .max_energy_error = trajectory->max_error,
+                           .acceptance_rate = trajectory->acceptance_sum / (double)trajectory->num_steps,
+                           .tree_depth = trajectory->depth,
+                           .num_steps = trajectory->num_steps,
+                           .diverging = trajectory->diverging,
+                           .reached_max_depth = trajectory->reached_max_depth};
 }

@@ -3,6 +3,9 @@
  *
  *   H(q, p) = -log density(q) + 1/2 p.p#,   p# = M^-1 p
  *
+ * A trajectory does not call its target: it asks for the log density at the end of each leapfrog (request.h), and goes on
+ * when it is answered.
+ *
  * Points are shared by reference between the parts of a trajectory and come from a pool that is large enough
  * for the deepest one: nothing is copied and nothing allocated on the way. */
 #ifndef RPINN_SAMPLE_NUTS_TRAJECTORY_H
@@ -10,7 +13,7 @@
 
 #include "nuts_metric.h"
 #include "phase_vectors.h"
-#include "rpinn/target.h"
+#include "request.h"
 
 /* A point of phase space; vectors as in phase_vectors.h. */
 typedef struct RpinnPhasePoint {
@@ -21,8 +24,17 @@ typedef struct RpinnPhasePoint {
   unsigned uses; /* by parts of the trajectory */
 } RpinnPhasePoint;
 
+/* A part of a trajectory. It holds one use of each of its three points, which may be the same. */
+typedef struct RpinnTree {
+  RpinnPhasePoint *first, *last, *proposal;
+  const double *rho; /* sum of the momenta */
+  double log_weight;
+} RpinnTree;
+
 typedef struct RpinnTrajectory {
-  RpinnLogDensity target;
+  RpinnBatchLogDensity target;
+  RpinnRequest request; /* for the density at `asked` */
+  RpinnPhasePoint *asked;
   const RpinnNutsMetric *metric;
   RpinnStream *stream;
   const RpinnPhaseVectors *vectors;
@@ -37,13 +49,19 @@ typedef struct RpinnTrajectory {
   RpinnPhasePoint *ahead;
   const RpinnPhasePoint *ahead_of;
   double ahead_step;
+  double leap;          /* the step of the leapfrog under way, backwards when negative */
   double *rho;          /* of the whole trajectory */
-  double **scratch;     /* [max_depth + 1] rho of the subtrees that are being built */
+  double **scratch;     /* [max_depth] rho of the trees that are stacked */
   size_t num_leapfrogs; /* ever made */
   /* ---- the trajectory under way ---- */
+  RpinnTree whole;
+  RpinnTree *trees; /* [max_depth] of the half in the making: a stack, in the order of time, ever smaller */
+  size_t num_trees;
+  size_t num_leaves; /* points of the half */
+  unsigned depth;    /* doublings that were kept */
   double step, first_energy, acceptance_sum, max_error;
   size_t num_steps;
-  bool diverging;
+  bool diverging, reached_max_depth;
 } RpinnTrajectory;
 
 /* What a transition was like; the new state is trajectory->current. */
@@ -55,23 +73,33 @@ typedef struct RpinnTransition {
 } RpinnTransition;
 
 /* From the arena; borrows metric and stream. False when out of memory. */
-bool rpinn_trajectory_create(RpinnArena *arena, const RpinnLogDensity *target, const RpinnNutsMetric *metric,
-                             RpinnStream *stream, unsigned max_depth, double max_energy_error,
-                             RpinnTrajectory *trajectory);
-/* Evaluate the target at theta [N] and make it the current state. The value may be anything. */
-RpinnStatus rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta);
+bool rpinn_trajectory_create(RpinnArena *arena, const RpinnBatchLogDensity *target, size_t member,
+                             const RpinnNutsMetric *metric, RpinnStream *stream, unsigned max_depth,
+                             double max_energy_error, RpinnTrajectory *trajectory);
+
+/* What follows asks by trajectory->request where it says so. */
+
+/* Make theta [N] the current state, and ask for its density. */
+void rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta);
+/* Take the answer. The value may be anything. */
+void rpinn_trajectory_settle(RpinnTrajectory *trajectory);
+
 /* A fresh momentum for the current state. */
 void rpinn_trajectory_refresh(RpinnTrajectory *trajectory);
 /* Recompute sharp and energy of a point from its momentum. */
 void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *point);
-/* *to = the point one leapfrog of `step` (backwards when negative) after from, taken from the pool. A next leap
- * from there with the same step is cheaper. */
-RpinnStatus rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step,
-                                  RpinnPhasePoint **to);
+/* Leave `from` by one leapfrog of `step` (backwards when negative), and ask for the density where it leads. */
+void rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *from, double step);
+/* Take the answer: the end of the leapfrog, from the pool. A next one from there with the same step is cheaper. */
+RpinnPhasePoint *rpinn_trajectory_land(RpinnTrajectory *trajectory);
 /* Give back all points but the current one. */
 void rpinn_trajectory_clear(RpinnTrajectory *trajectory);
-/* One transition with the given step size. */
-RpinnStatus rpinn_trajectory_transition(RpinnTrajectory *trajectory, double step,
-                                        RpinnTransition *transition);
+
+/* Begin a transition with the given step size, and ask for its first point. */
+void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step);
+/* Take the answer. True: it asks for another point; false: the transition is complete. */
+bool rpinn_trajectory_go_on(RpinnTrajectory *trajectory);
+/* Make the proposal of a complete transition the current state. */
+RpinnTransition rpinn_trajectory_arrive(RpinnTrajectory *trajectory);
 
 #endif
