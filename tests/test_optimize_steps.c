@@ -43,6 +43,26 @@ static void accepted_steps_are_flat(void **state) {
   }
 }
 
+/* -x has no flat point: after 40 trials, each ten times as far, the search settles for the farthest. */
+static void a_search_without_end_settles(void **state) {
+  (void)state;
+  double theta = 0, direction = 1, trial, gradient = -1;
+  RpinnLineSearch search = {.num_parameters = 1,
+                            .theta = &theta,
+                            .direction = &direction,
+                            .slope = -1,
+                            .rounding = 64 * DBL_EPSILON,
+                            .first_step = 1,
+                            .trial_theta = &trial,
+                            .trial_gradient = &gradient};
+  rpinn_line_search_begin(&search);
+  do search.trial_value = -trial;
+  while (rpinn_line_search_answered(&search));
+  assert_true(search.found);
+  assert_int_equal(search.num_evaluations, 40 + 1);
+  check_relative(trial, 1e39, 1e-12);
+}
+
 /* ---- L-BFGS ---- */
 
 /* A quadratic of the curvatures 1 and 4; or, from a point on, the tangent plane there, which has no curvature. */
@@ -272,6 +292,7 @@ static void equal_losses_are_not_the_end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_steps_are_flat),
+                                     cmocka_unit_test(a_search_without_end_settles),
                                      cmocka_unit_test(second_step_follows_the_formula),
                                      cmocka_unit_test(steps_without_curvature_are_forgotten),
                                      cmocka_unit_test(few_evaluations_suffice),
