@@ -1,0 +1,35 @@
+/* Many runs while they are made. */
+#ifndef RPINN_MANY_MANY_STATE_H
+#define RPINN_MANY_MANY_STATE_H
+
+#include <stdint.h>
+
+#include "task_run.h"
+
+typedef enum RpinnTaskState {
+  RPINN_TASK_TO_MAKE, /* or under way, or stopped */
+  RPINN_TASK_KNOWN,   /* from before */
+  RPINN_TASK_MADE,
+  RPINN_TASK_FAILED /* and left aside */
+} RpinnTaskState;
+
+typedef struct RpinnManyState {
+  RpinnContext *context;
+  const RpinnManyRuns *runs;
+  const RpinnManyOptions *options;
+  uint8_t *tasks;       /* [num_tasks] RpinnTaskState */
+  size_t next;          /* the first that is still to be delivered */
+  size_t num_delivered; /* before it */
+  size_t num_made, num_to_make;
+  double started;
+  bool interrupted;
+} RpinnManyState;
+
+/* Does anybody want an end? Once somebody did, yes. */
+bool rpinn_many_is_interrupted(RpinnManyState *state);
+/* The run of a task begins. */
+void rpinn_many_begin(const RpinnManyState *state, size_t task);
+/* The run of a task has ended: deliver what is there now, in order. */
+RpinnStatus rpinn_many_settle(RpinnManyState *state, const RpinnTaskOutcome *outcome);
+
+#endif
