@@ -247,7 +247,7 @@ static double pick_scale(const RpinnCalibrationRow *row, size_t subject) {
 static void include_rows(const RpinnCalibration *calibration, Pick *pick, size_t subject, RpinnAxis *axis) {
   for (size_t m = 0; m < calibration->num_methods; m++)
     for (size_t d = 0; d < calibration->methods[m].num_made; d++) {
-      double value = pick(&calibration->methods[m].rows[d], subject);
+      double value = pick(calibration->methods[m].rows[d], subject);
       rpinn_axis_include(axis, 1, &value);
     }
 }
@@ -260,7 +260,7 @@ static void draw_rows(const RpinnCalibration *calibration, Pick *pick, size_t su
       calibration->num_methods > 1 ? 0.4 * ((double)m / (double)(calibration->num_methods - 1) - 0.5) : 0;
   double sum = 0, count = 0, ends[] = {plot->x.low, plot->x.high};
   for (size_t d = 0; d < method->num_made; d++) {
-    double x = (double)(d + 1) + shift, y = pick(&method->rows[d], subject);
+    double x = (double)(d + 1) + shift, y = pick(method->rows[d], subject);
     rpinn_plot_points(plot, 1, &x, &y, 0, method_style(m));
     if (isnan(y)) continue;
     sum += y;
@@ -340,9 +340,9 @@ RpinnStatus rpinn_calibration_draw_verdicts(const RpinnCalibration *calibration,
   rpinn_plot_open(&plot, "verdicts over coverage");
   rpinn_plot_line(&plot, 2, ends, promised, uniform_stroke);
   for (size_t d = 0; d < rows->num_made; d++) {
-    double x = (double)(d + 1), y = worst_coverage(calibration, &rows->rows[d]);
-    if (!isnan(rows->rows[d].verdict))
-      rpinn_plot_points(&plot, 1, &x, &y, 0, styles[(size_t)rows->rows[d].verdict]);
+    double x = (double)(d + 1), y = worst_coverage(calibration, rows->rows[d]);
+    if (!isnan(rows->rows[d]->verdict))
+      rpinn_plot_points(&plot, 1, &x, &y, 0, styles[(size_t)rows->rows[d]->verdict]);
   }
   rpinn_plot_close(&plot);
   open_keys(&plot);

@@ -1,6 +1,4 @@
-/* Whose folder is it, and the runs in it. */
-#include <dirent.h>
-#include <fcntl.h>
+/* Whose folder is it? */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,32 +90,4 @@ RpinnStatus rpinn_calibration_claim_folder(RpinnContext *context, const RpinnCal
   for (size_t m = 0; m < calibration->num_methods && status == RPINN_OK; m++)
     status = claim_method(context, calibration, calibration->methods[m].name);
   return status == RPINN_OK ? rpinn_make_folders(context, scores) : status;
-}
-
-/* ---- runs ---- */
-
-RpinnStatus rpinn_calibration_run(RpinnContext *context, const RpinnCalibration *calibration,
-                                  const RpinnProblem *problem, const char *name, char path[RPINN_PATH_SIZE],
-                                  RpinnRun **run) {
-  const RpinnCalibrateOptions *options = calibration->options;
-  char store[RPINN_PATH_SIZE + 16];
-  snprintf(path, RPINN_PATH_SIZE, "%.3900s/runs/%s", options->folder, name);
-  snprintf(store, sizeof store, "%s/checkpoint.db", path);
-  RpinnRunOptions run_options = {.folder = path,
-                                 .resume = access(store, F_OK) == 0,
-                                 .interrupted = options->interrupted,
-                                 .progress = options->progress,
-                                 .user = options->user};
-  return rpinn_run(context, problem, &run_options, run);
-}
-
-/* A run directory holds no folders of its own but figures. */
-void rpinn_calibration_remove_run(const RpinnCalibration *calibration, const char *path) {
-  DIR *folder = calibration->options->keep_runs ? NULL : opendir(path);
-  if (!folder) return;
-  for (struct dirent *entry; (entry = readdir(folder));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
-  rmdir(path);
 }

@@ -1,7 +1,7 @@
 /* Every measured row left out on its own: the posterior linearised at its most probable point says what the other rows make of
  * it, at the cost of one run of laplace with all of the data, whose scale is chosen from them as the settings have it. */
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "calibrate_state.h"
 #include "double_target.h"
@@ -32,44 +32,61 @@ static void score_rows(const RpinnCalibration *calibration, const RpinnPosterior
     }
 }
 
-static RpinnStatus score_run(RpinnContext *context, const RpinnCalibration *calibration, const RpinnRun *run,
-                             RpinnLeftOutRows *rows) {
+/* ---- its run ---- */
+
+static void name_run(const void *user, size_t task, char name[RPINN_TASK_NAME_SIZE]) {
+  (void)user, (void)task;
+  snprintf(name, RPINN_TASK_NAME_SIZE, "left-out");
+}
+
+static RpinnStatus recall_rows(void *user, RpinnContext *context, size_t task, void *yield, bool *is_known) {
+  (void)task;
+  return rpinn_calibration_read_left_out(context, user, yield, is_known);
+}
+
+static RpinnStatus open_run(const void *user, RpinnContext *context, size_t task, RpinnProblem **problem,
+                            const void **beside) {
+  (void)task, (void)beside;
+  return rpinn_calibration_load(context, user, "laplace", problem);
+}
+
+static RpinnStatus score_run(const void *user, RpinnContext *context, const RpinnTaskRun *made, void *yield) {
+  const RpinnCalibration *calibration = user;
+  const RpinnPosterior *posterior = made->run->posteriors[0];
   RpinnDoubleTarget target;
   RpinnLinearisation *linearisation = NULL;
-  RpinnStatus status = rpinn_double_target_open(context, run->posteriors[0], &target);
+  RpinnStatus status = rpinn_double_target_open(context, posterior, &target);
   if (status == RPINN_OK)
-    status = rpinn_linearisation_create(&target.squares, run->laplace.at, &linearisation);
-  if (status == RPINN_OK) score_rows(calibration, run->posteriors[0], linearisation, rows);
+    status = rpinn_linearisation_create(&target.squares, made->run->laplace.at, &linearisation);
+  if (status == RPINN_OK) score_rows(calibration, posterior, linearisation, yield);
   if (status == RPINN_ERROR_NUMERIC)
     status = rpinn_fail(context, status, "the rows are not finite at the most probable point");
   rpinn_linearisation_destroy(linearisation);
   rpinn_double_target_close(&target);
-  return status;
+  RPINN_TRY(status);
+  return rpinn_calibration_write_left_out(context, calibration, yield);
 }
 
-static RpinnStatus make(RpinnContext *context, RpinnCalibration *calibration, RpinnLeftOutRows *rows) {
-  char path[RPINN_PATH_SIZE];
-  RpinnProblem *problem;
-  RpinnRun *run = NULL;
-  RPINN_TRY(rpinn_calibration_load(context, calibration, "laplace", &problem));
-  RpinnStatus status = rpinn_calibration_run(context, calibration, problem, "left-out", path, &run);
-  if (status == RPINN_OK) calibration->interrupted = rpinn_run_interrupted(run);
-  if (status == RPINN_OK && !calibration->interrupted) status = score_run(context, calibration, run, rows);
-  rpinn_run_destroy(run);
-  rpinn_problem_destroy(problem);
-  if (status != RPINN_OK || calibration->interrupted) return status;
-  rpinn_calibration_remove_run(calibration, path);
-  return rpinn_calibration_write_left_out(context, calibration, rows);
+static RpinnStatus keep_rows(void *user, RpinnContext *context, size_t task, const void *yield,
+                             const RpinnManyProgress *progress) {
+  (void)context, (void)task, (void)progress;
+  RpinnCalibration *calibration = user;
+  calibration->left_out = yield;
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_calibration_leave_each_out(RpinnContext *context, RpinnCalibration *calibration) {
   const RpinnEnergyModel *model = &calibration->base->posteriors[0]->model;
-  RpinnLeftOutRows *rows = RPINN_ARENA_NEW(calibration->arena, RpinnLeftOutRows, calibration->num_subjects);
-  bool found;
-  if (!rows) return rpinn_fail_memory(context);
+  RpinnManyRuns one = {.num_tasks = 1,
+                       .yield_size = calibration->num_subjects * sizeof(RpinnLeftOutRows),
+                       .user = calibration,
+                       .name = name_run,
+                       .recall = recall_rows,
+                       .deliver = keep_rows,
+                       .open = open_run,
+                       .take = score_run};
   if (!rpinn_importance_available(model->num_parameters, model->prior_root)) return RPINN_OK;
-  RPINN_TRY(rpinn_calibration_read_left_out(context, calibration, rows, &found));
-  if (!found) RPINN_TRY(make(context, calibration, rows));
-  if (!calibration->interrupted) calibration->left_out = rows;
-  return RPINN_OK;
+  one.yields = rpinn_arena_allocate(calibration->arena, 1, one.yield_size);
+  if (!one.yields) return rpinn_fail_memory(context);
+  return rpinn_calibration_make_runs(context, calibration, &one);
 }

@@ -55,7 +55,7 @@ static void write_head(const RpinnCalibration *calibration, RpinnText *page) {
   for (size_t m = 0; m < calibration->num_methods; m++) {
     const RpinnCalibratedMethod *method = &calibration->methods[m];
     if (method->num_made > made) made = method->num_made;
-    for (size_t d = 0; d < method->num_made; d++) seconds += method->rows[d].seconds;
+    for (size_t d = 0; d < method->num_made; d++) seconds += method->rows[d]->seconds;
   }
   rpinn_text_append(page, "<header>\n<h1>");
   rpinn_markup_text(page, calibration->problem);

@@ -12,10 +12,16 @@
 #include "run_folder.h"
 #include "whole_file.h"
 
+void rpinn_calibration_run_name(const RpinnCalibration *calibration, size_t method, size_t data_set,
+                                char name[RPINN_TASK_NAME_SIZE]) {
+  snprintf(name, RPINN_TASK_NAME_SIZE, "%.80s-%04zu", calibration->methods[method].name, data_set + 1);
+}
+
 static void score_path(const RpinnCalibration *calibration, size_t method, size_t data_set,
                        char path[RPINN_PATH_SIZE]) {
-  snprintf(path, RPINN_PATH_SIZE, "%s/scores/%s-%04zu.json", calibration->options->folder,
-           calibration->methods[method].name, data_set + 1);
+  char name[RPINN_TASK_NAME_SIZE];
+  rpinn_calibration_run_name(calibration, method, data_set, name);
+  snprintf(path, RPINN_PATH_SIZE, "%s/scores/%s.json", calibration->options->folder, name);
 }
 
 /* A score as a list of its numbers: it holds nothing but doubles. */
@@ -72,14 +78,14 @@ static RpinnStatus read_file(RpinnContext *context, const RpinnCalibration *cali
 }
 
 RpinnStatus rpinn_calibration_read_row(RpinnContext *context, const RpinnCalibration *calibration,
-                                       size_t method, size_t data_set, bool *found) {
+                                       size_t method, size_t data_set, RpinnCalibrationRow *row,
+                                       bool *found) {
   char path[RPINN_PATH_SIZE];
   const RpinnJsonValue *value;
   score_path(calibration, method, data_set, path);
   RPINN_TRY(read_file(context, calibration, path, &value));
   *found = value != NULL;
-  return *found ? read_row(context, calibration, value, &calibration->methods[method].rows[data_set])
-                : RPINN_OK;
+  return *found ? read_row(context, calibration, value, row) : RPINN_OK;
 }
 
 /* ---- rows left out one by one ---- */
@@ -131,8 +137,7 @@ RpinnStatus rpinn_calibration_write_left_out(RpinnContext *context, const RpinnC
 /* ---- writing ---- */
 
 RpinnStatus rpinn_calibration_write_row(RpinnContext *context, const RpinnCalibration *calibration,
-                                        size_t method, size_t data_set) {
-  const RpinnCalibrationRow *row = &calibration->methods[method].rows[data_set];
+                                        size_t method, size_t data_set, const RpinnCalibrationRow *row) {
   char path[RPINN_PATH_SIZE];
   RpinnText text = {0};
   RpinnJson json = {.text = &text};

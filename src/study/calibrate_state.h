@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "calibration.h"
 #include "context.h"
+#include "many_runs.h"
 #include "rpinn/calibrate.h"
 #include "run_state.h"
 #include "text.h"
@@ -34,18 +35,18 @@ typedef struct RpinnCalibrationSubject {
   size_t index; /* among the quantities, the unknowns and noises, or the terms of the problem */
 } RpinnCalibrationSubject;
 
-/* One run, scored. */
+/* One run, scored: plain data, whoever made it. */
 typedef struct RpinnCalibrationRow {
   double seconds, prior_scale;
-  double verdict;                /* RpinnVerdictWord; NaN: not known */
-  double num_draws;              /* whose ranks were looked at: of chains, thinned */
-  RpinnCalibrationScore *scores; /* [num_subjects] */
+  double verdict;                 /* RpinnVerdictWord; NaN: not known */
+  double num_draws;               /* whose ranks were looked at: of chains, thinned */
+  RpinnCalibrationScore scores[]; /* [num_subjects] */
 } RpinnCalibrationRow;
 
 typedef struct RpinnCalibratedMethod {
   const char *name;
-  size_t num_made;           /* data sets 0 … num_made - 1 are scored */
-  RpinnCalibrationRow *rows; /* [num_data_sets] */
+  size_t num_made;                  /* data sets 0 … num_made - 1 are scored */
+  const RpinnCalibrationRow **rows; /* [num_data_sets], of which num_made are there */
 } RpinnCalibratedMethod;
 
 /* The rows of a measured term, each left out on its own: z of rpinn_linearisation_leave_out. */
@@ -66,8 +67,9 @@ struct RpinnCalibration {
   RpinnCalibratedMethod methods[RPINN_MAX_CALIBRATED_METHODS];
   size_t num_subjects;
   RpinnCalibrationSubject *subjects;
-  size_t **folds;             /* [num_terms][points] the fold of each measured row; NULL: never left out */
-  RpinnLeftOutRows *left_out; /* [num_subjects]; NULL: not known */
+  size_t **folds; /* [num_terms][points] the fold of each measured row; NULL: never left out */
+  const RpinnLeftOutRows *left_out; /* [num_subjects]; NULL: not known */
+  bool has_new_rows;                /* that no table shows yet */
   bool interrupted;
   RpinnText text, csv, json, page;
 };
@@ -126,20 +128,23 @@ RpinnStatus rpinn_calibration_score_run(RpinnContext *context, const RpinnCalibr
 
 /* calibrate_folder.c: the folder is ours, or becomes so. */
 RpinnStatus rpinn_calibration_claim_folder(RpinnContext *context, const RpinnCalibration *calibration);
-/* A run in it, whose name becomes path. */
-RpinnStatus rpinn_calibration_run(RpinnContext *context, const RpinnCalibration *calibration,
-                                  const RpinnProblem *problem, const char *name, char path[RPINN_PATH_SIZE],
-                                  RpinnRun **run);
-/* The files of a run that is scored, unless they are to stay. */
-void rpinn_calibration_remove_run(const RpinnCalibration *calibration, const char *path);
+
+/* calibrate_runs.c: make the runs in the folder, where they stay only if they are to; runs: all but their folder. */
+RpinnStatus rpinn_calibration_make_runs(RpinnContext *context, RpinnCalibration *calibration,
+                                        RpinnManyRuns *runs);
+/* A row for each data set and method. */
+RpinnStatus rpinn_calibration_make_rows(RpinnContext *context, RpinnCalibration *calibration);
 
 /* calibrate_scores.c: the score of a run as a small file, so that it is made once. */
 
+/* The name of a run, and of its score. */
+void rpinn_calibration_run_name(const RpinnCalibration *calibration, size_t method, size_t data_set,
+                                char name[RPINN_TASK_NAME_SIZE]);
 /* False in *found where there is none. */
 RpinnStatus rpinn_calibration_read_row(RpinnContext *context, const RpinnCalibration *calibration,
-                                       size_t method, size_t data_set, bool *found);
+                                       size_t method, size_t data_set, RpinnCalibrationRow *row, bool *found);
 RpinnStatus rpinn_calibration_write_row(RpinnContext *context, const RpinnCalibration *calibration,
-                                        size_t method, size_t data_set);
+                                        size_t method, size_t data_set, const RpinnCalibrationRow *row);
 RpinnStatus rpinn_calibration_read_left_out(RpinnContext *context, const RpinnCalibration *calibration,
                                             RpinnLeftOutRows *rows, bool *found);
 RpinnStatus rpinn_calibration_write_left_out(RpinnContext *context, const RpinnCalibration *calibration,

@@ -10,7 +10,7 @@ void rpinn_calibration_summary(const RpinnCalibration *calibration, size_t metho
   const RpinnCalibratedMethod *rows = &calibration->methods[method];
   RpinnCalibrationScore *scores = malloc((rows->num_made + 1) * sizeof *scores);
   *summary = (RpinnCalibrationSummary){0};
-  for (size_t d = 0; scores && d < rows->num_made; d++) scores[d] = rows->rows[d].scores[subject];
+  for (size_t d = 0; scores && d < rows->num_made; d++) scores[d] = rows->rows[d]->scores[subject];
   if (scores && rows->num_made)
     rpinn_calibration_summarise(rows->num_made, scores, calibration->source == RPINN_FROM_DATA, summary);
   free(scores);
@@ -21,7 +21,7 @@ size_t rpinn_calibration_ranks(const RpinnCalibration *calibration, size_t metho
   const RpinnCalibratedMethod *rows = &calibration->methods[method];
   size_t count = 0;
   for (size_t d = 0; d < rows->num_made; d++) {
-    double rank = rows->rows[d].scores[subject].ranks[point];
+    double rank = rows->rows[d]->scores[subject].ranks[point];
     if (!isnan(rank)) ranks[count++] = rank;
   }
   return count;
@@ -43,7 +43,7 @@ double rpinn_calibration_uniformity(const RpinnCalibration *calibration, size_t 
 
 double rpinn_calibration_seconds(const RpinnCalibratedMethod *method) {
   double sum = 0;
-  for (size_t d = 0; d < method->num_made; d++) sum += method->rows[d].seconds;
+  for (size_t d = 0; d < method->num_made; d++) sum += method->rows[d]->seconds;
   return sum / (double)method->num_made;
 }
 
@@ -55,7 +55,7 @@ static int compare_numbers(const void *left, const void *right) {
 void rpinn_calibration_scales(const RpinnCalibratedMethod *method, double scales[3]) {
   double *sorted = malloc((method->num_made + 1) * sizeof *sorted);
   scales[0] = scales[1] = scales[2] = (double)NAN;
-  for (size_t d = 0; sorted && d < method->num_made; d++) sorted[d] = method->rows[d].prior_scale;
+  for (size_t d = 0; sorted && d < method->num_made; d++) sorted[d] = method->rows[d]->prior_scale;
   if (sorted && method->num_made) {
     qsort(sorted, method->num_made, sizeof *sorted, compare_numbers);
     scales[0] = sorted[0];
@@ -68,7 +68,7 @@ void rpinn_calibration_scales(const RpinnCalibratedMethod *method, double scales
 void rpinn_calibration_verdicts(const RpinnCalibratedMethod *method, size_t counts[3]) {
   for (size_t k = 0; k < 3; k++) counts[k] = 0;
   for (size_t d = 0; d < method->num_made; d++)
-    if (!isnan(method->rows[d].verdict)) counts[(size_t)method->rows[d].verdict]++;
+    if (!isnan(method->rows[d]->verdict)) counts[(size_t)method->rows[d]->verdict]++;
 }
 
 void rpinn_calibration_write_line(const RpinnCalibration *calibration, size_t method, RpinnText *line) {

@@ -110,7 +110,7 @@ static void write_text(RpinnCalibration *calibration) {
 /* ---- for programs ---- */
 
 static void write_csv_row(const RpinnCalibration *calibration, size_t m, size_t d, size_t s, RpinnText *csv) {
-  const RpinnCalibrationRow *row = &calibration->methods[m].rows[d];
+  const RpinnCalibrationRow *row = calibration->methods[m].rows[d];
   const RpinnCalibrationScore *score = &row->scores[s];
   if (!(score->num_points > 0)) return; /* a fold without rows of the term */
   rpinn_text_append(csv, "%s,%zu,%s", calibration->methods[m].name, d + 1, calibration->subjects[s].name);
@@ -153,10 +153,10 @@ static void json_ranks(const RpinnCalibration *calibration, size_t m, size_t s, 
   rpinn_json_number(json, "p_value", rpinn_calibration_uniformity(calibration, m, s));
   rpinn_json_open(json, "ranks", '[');
   for (size_t k = 0; k < RPINN_RANKED_POINTS; k++) {
-    if (isnan(method->rows[0].scores[s].ranks[k])) break;
+    if (isnan(method->rows[0]->scores[s].ranks[k])) break;
     rpinn_json_open(json, NULL, '[');
     for (size_t d = 0; d < method->num_made; d++)
-      rpinn_json_number(json, NULL, method->rows[d].scores[s].ranks[k]);
+      rpinn_json_number(json, NULL, method->rows[d]->scores[s].ranks[k]);
     rpinn_json_close(json, ']');
   }
   rpinn_json_close(json, ']');
@@ -196,7 +196,7 @@ static void json_method(const RpinnCalibration *calibration, size_t m, RpinnJson
     rpinn_json_number(json, rpinn_verdict_word_name((RpinnVerdictWord)k), (double)counts[k]);
   rpinn_json_close(json, '}');
   rpinn_json_open(json, "prior_scales", '[');
-  for (size_t d = 0; d < method->num_made; d++) rpinn_json_number(json, NULL, method->rows[d].prior_scale);
+  for (size_t d = 0; d < method->num_made; d++) rpinn_json_number(json, NULL, method->rows[d]->prior_scale);
   rpinn_json_close(json, ']');
   rpinn_json_open(json, "quantities", '{');
   for (size_t s = 0; s < calibration->num_subjects; s++) json_subject(calibration, m, s, json);

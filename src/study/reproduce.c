@@ -99,39 +99,6 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
 
 /* ---- the whole ---- */
 
-/* Has an earlier run of these reproductions the same directory? */
-static bool is_counted(const RpinnReproduction *const *list, size_t which, size_t run) {
-  const char *name = list[which]->runs[run].name;
-  for (size_t i = 0; i <= which; i++)
-    for (size_t r = 0; r < (i < which ? list[i]->num_runs : run); r++) {
-      const RpinnReproducedRun *other = &list[i]->runs[r];
-      bool is_made = !other->reason && !other->only_loaded && !list[i]->entry->kind->needs_no_run;
-      if (is_made && !strcmp(other->name, name)) return true;
-    }
-  return false;
-}
-
-/* Trials take half a second per run, which the quick scale is not worth. */
-static RpinnStatus estimate(RpinnContext *context, RpinnReproduction *reproduction) {
-  const RpinnReproduceOptions *options = reproduction->options;
-  RpinnReproduction **list = reproduction->num_parts ? reproduction->parts : &reproduction;
-  double total = 0;
-  size_t num_lists = reproduction->num_parts ? reproduction->num_parts : 1, count = 0;
-  if (!options->estimate || reproduction->scale == RPINN_SCALE_QUICK) return RPINN_OK;
-  for (size_t i = 0; i < num_lists; i++)
-    for (size_t r = 0; r < list[i]->num_runs && !list[i]->entry->kind->needs_no_run; r++) {
-      double seconds = 0;
-      if (list[i]->runs[r].reason || is_counted((const RpinnReproduction *const *)list, i, r)) continue;
-      reproduction->interrupted = options->interrupted && options->interrupted(options->user);
-      if (reproduction->interrupted) return RPINN_OK;
-      RPINN_TRY(rpinn_reproduction_estimate_run(context, list[i], &list[i]->runs[r], &seconds));
-      total += seconds;
-      count += seconds > 0;
-    }
-  if (count) options->estimate(options->user, count, total);
-  return RPINN_OK;
-}
-
 RpinnStatus rpinn_reproduction_write_file(RpinnContext *context, const RpinnReproduction *reproduction,
                                           const char *suffix, const RpinnText *text) {
   RpinnRunFolder folder = {0};
@@ -155,12 +122,7 @@ static RpinnStatus make_runs(RpinnContext *context, RpinnReproduction *reproduct
     reproduction->interrupted = reproduction->parts[i]->interrupted;
     if (reproduction->interrupted) return RPINN_OK;
   }
-  for (size_t r = 0; r < reproduction->num_runs; r++) {
-    if (reproduction->runs[r].reason) continue;
-    RPINN_TRY(rpinn_reproduction_make_run(context, reproduction, &reproduction->runs[r]));
-    if (reproduction->interrupted) return RPINN_OK;
-  }
-  return RPINN_OK;
+  return rpinn_reproduction_make_runs(context, reproduction);
 }
 
 RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction) {
@@ -204,7 +166,7 @@ RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *
                             RpinnReproduction **result) {
   RpinnStatus status = rpinn_reproduction_begin(context, options, result);
   if (status == RPINN_OK) status = rpinn_make_folders(context, options->folder);
-  if (status == RPINN_OK) status = estimate(context, *result);
+  if (status == RPINN_OK) status = rpinn_reproduction_estimate(context, *result);
   if (status == RPINN_OK && !(*result)->interrupted) status = rpinn_reproduction_make(context, *result);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   if (*result) (*result)->options = NULL;

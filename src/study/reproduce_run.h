@@ -24,6 +24,20 @@ struct RpinnMadeRun {
   size_t num_draws;
 };
 
+/* Does the entry need more of it than its problem? */
+bool rpinn_reproduction_needs_run(const RpinnReproduction *reproduction, const RpinnReproducedRun *run);
+/* Its folder, problem and plan. Close it on every path. */
+RpinnStatus rpinn_made_run_open(RpinnMadeRun *run);
+void rpinn_made_run_close(RpinnMadeRun *run);
+/* Is it finished in its folder, with as many draws? */
+RpinnStatus rpinn_made_run_look(RpinnMadeRun *run, bool *is_finished);
+
+/* reproduce_problem.c: the problem with the preset `paper`, at the scale or, without is_scaled, as the paper has it … */
+RpinnStatus rpinn_reproduction_load(RpinnContext *context, const RpinnReproduction *reproduction,
+                                    const RpinnReproducedRun *run, bool is_scaled, RpinnProblem **problem);
+/* … and what its settings are, and in what they depart from the paper's. */
+RpinnStatus rpinn_made_run_describe(RpinnMadeRun *run);
+
 /* Close its store: nobody opens one twice. */
 void rpinn_made_run_release(RpinnMadeRun *made);
 /* Show the finished run with its results to somebody who keeps what it needs of it. */

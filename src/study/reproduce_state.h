@@ -145,12 +145,10 @@ RpinnStatus rpinn_reproduction_begin(RpinnContext *context, const RpinnReproduce
                                      RpinnReproduction **reproduction);
 /* Make what was planned and write its files. */
 RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction);
-/* Seconds that the run would still take, about; 0 when it is finished. */
-RpinnStatus rpinn_reproduction_estimate_run(RpinnContext *context, RpinnReproduction *reproduction,
-                                            RpinnReproducedRun *run, double *seconds);
-/* Make a run, or find it finished, and take from it what the entry needs. */
-RpinnStatus rpinn_reproduction_make_run(RpinnContext *context, RpinnReproduction *reproduction,
-                                        RpinnReproducedRun *run);
+/* Tell how many runs are to be made, and about how long they take, at most. */
+RpinnStatus rpinn_reproduction_estimate(RpinnContext *context, RpinnReproduction *reproduction);
+/* Make the runs, or find them finished, and take from each what the entry needs, in their order. */
+RpinnStatus rpinn_reproduction_make_runs(RpinnContext *context, RpinnReproduction *reproduction);
 /* Fill the rows and the chains of a run. */
 RpinnStatus rpinn_reproduction_fill_rows(RpinnMadeRun *made);
 /* The published table of a case. */
