@@ -410,6 +410,25 @@ static void files_have_it(void **state) {
   }
 }
 
+/* The warmup has its noise in a group of its own, and changes nothing about that of the draws. */
+static void warmup_keeps_its_noise_apart(void **state) {
+  RunBench *bench = *state;
+  enum { CHAINS = 2, WARMUP = 30, DRAWS = 20 };
+  double warmup[CHAINS * WARMUP], noise[CHAINS * DRAWS], alone[CHAINS * DRAWS], logarithm[CHAINS * DRAWS];
+  run_make(bench, "alone", linear_yaml, "method=nuts chains=2 warmup=30 samples=20 optimizer=adam");
+  run_make(bench, "kept", linear_yaml,
+           "method=nuts chains=2 warmup=30 samples=20 optimizer=adam keep_warmup=yes");
+  read_numbers(bench, "alone", "/posterior", "noise_d", CHAINS * DRAWS, alone);
+  read_numbers(bench, "kept", "/posterior", "noise_d", CHAINS * DRAWS, noise);
+  read_numbers(bench, "kept", "/unconstrained_posterior", "noise_d", CHAINS * DRAWS, logarithm);
+  read_numbers(bench, "kept", "/warmup_posterior", "noise_d", CHAINS * WARMUP, warmup);
+  for (size_t k = 0; k < CHAINS * DRAWS; k++) {
+    check_close(noise[k], alone[k], 0);
+    check_relative(noise[k], exp(logarithm[k]), 1e-14);
+  }
+  for (size_t k = 0; k < CHAINS * WARMUP; k++) assert_true(warmup[k] > 0 && isfinite(warmup[k]));
+}
+
 /* Bands of measurements with known noise: by row where it is an expression, none where nothing measures the quantity. */
 static void known_noise_has_predictive_bands(void **state) {
   RunBench *bench = *state;
@@ -589,6 +608,7 @@ int main(void) {
                                      test_in_folder(two_noises_are_learnt_together),
                                      test_in_folder(it_is_recovered_over_data_sets),
                                      test_in_folder(files_have_it),
+                                     test_in_folder(warmup_keeps_its_noise_apart),
                                      test_in_folder(known_noise_has_predictive_bands),
                                      test_in_folder(resumed_runs_do_not_learn_again),
                                      test_in_folder(run_yaml_gives_the_same),
