@@ -39,6 +39,10 @@ typedef struct RpinnSvgd RpinnSvgd;
 RPINN_API RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets,
                                         const RpinnLogDensity *targets, const RpinnSvgdOptions *options,
                                         RpinnSvgd **svgd);
+/* The same for targets for groups, which all have groups of one size: particle i is member i. */
+RPINN_API RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
+                                              const RpinnBatchLogDensity *targets,
+                                              const RpinnSvgdOptions *options, RpinnSvgd **svgd);
 RPINN_API void rpinn_svgd_destroy(RpinnSvgd *svgd);
 /* Begin at particles [n][num_parameters], which are copied. */
 RPINN_API RpinnStatus rpinn_svgd_start(RpinnContext *context, RpinnSvgd *svgd, const double *particles);

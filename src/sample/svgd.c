@@ -1,8 +1,8 @@
 /* SVGD: an iteration is
  *
- *   distances       mean, centred particles, Gram matrix             (svgd_kernel.c)
- *   gradients       one task a particle, and one for the median
- *   kernel          exponentials, and the matrix that k multiplies   (svgd_kernel.c)
+ *   distances       mean, centred particles, Gram matrix                    (svgd_kernel.c)
+ *   gradients       one task a group of particles, and one for the median   (svgd_gradients.c)
+ *   kernel          exponentials, and the matrix that k multiplies          (svgd_kernel.c)
  *   step            a tile of phi, and what the optimiser makes of it while it is in the cache
  *
  * and all of it is shared out among the threads, one per target.
@@ -12,19 +12,18 @@
 #include "rpinn/svgd.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
 #include "saved_state.h"
-#include "svgd_kernel.h"
+#include "svgd_gradients.h"
 #include "target_check.h"
 
-/* What one thread works with. */
+/* What one thread makes its step with. */
 typedef struct Workspace {
-  RpinnLogDensity target;
-  double *gradient; /* [N] */
-  void *product;    /* a tile in the precision of the products */
-  double *phi;      /* a tile */
+  void *product; /* a tile in the precision of the products */
+  double *phi;   /* a tile */
 } Workspace;
 
 struct RpinnSvgd {
@@ -34,8 +33,8 @@ struct RpinnSvgd {
   size_t n, N;
   Workspace *workspaces; /* [threads] */
   RpinnSvgdKernel kernel;
-  RpinnStatus *statuses; /* [n] of the gradients */
-  double *norm_parts;    /* [tiles of phi][RPINN_SVGD_TILE_ROWS] sums of phi^2 */
+  RpinnSvgdGradients gradients;
+  double *norm_parts; /* [tiles of phi][RPINN_SVGD_TILE_ROWS] sums of phi^2 */
   bool started;
   /* ---- saved ---- */
   uint64_t num_iterations;
@@ -83,7 +82,8 @@ static RpinnStatus check_options(RpinnContext *context, const RpinnSvgdOptions *
   return RPINN_OK;
 }
 
-static RpinnStatus check_targets(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets) {
+static RpinnStatus check_targets(RpinnContext *context, size_t num_targets,
+                                 const RpinnBatchLogDensity *targets) {
   if (num_targets == 0)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "there are no targets, expected at least 1");
   if (targets[0].num_parameters == 0)
@@ -91,25 +91,30 @@ static RpinnStatus check_targets(RpinnContext *context, size_t num_targets, cons
   if (targets[0].num_parameters > INT32_MAX)
     return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "%zu parameters are too many",
                       targets[0].num_parameters);
-  for (size_t k = 0; k < num_targets; k++) RPINN_TRY(rpinn_log_density_check(context, &targets[k]));
-  for (size_t k = 1; k < num_targets; k++)
+  for (size_t k = 0; k < num_targets; k++) RPINN_TRY(rpinn_batch_log_density_check(context, &targets[k]));
+  for (size_t k = 1; k < num_targets; k++) {
     if (targets[k].num_parameters != targets[0].num_parameters)
       return rpinn_fail(context, RPINN_ERROR_INPUT,
                         "target %zu has %zu parameters, expected %zu as in the first", k,
                         targets[k].num_parameters, targets[0].num_parameters);
+    if (targets[k].group != targets[0].group)
+      return rpinn_fail(context, RPINN_ERROR_INPUT,
+                        "target %zu has groups of %zu members, expected %zu as in the first", k,
+                        targets[k].group, targets[0].group);
+  }
   return RPINN_OK;
 }
 
 /* Everything in the arena; false when out of memory. */
-static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnLogDensity *targets) {
+static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnBatchLogDensity *targets) {
   RpinnArena *arena = svgd->arena;
   size_t n = svgd->n, N = svgd->N, tile = (size_t)RPINN_SVGD_TILE_ROWS * RPINN_SVGD_TILE_COLUMNS;
   const RpinnSvgdOptions *options = &svgd->options;
   if (!rpinn_svgd_kernel_create(&svgd->kernel, n, N, options->single_precision, options->undivided_repulsion,
-                                arena))
+                                arena) ||
+      !rpinn_svgd_gradients_create(arena, n, num_targets, targets, &svgd->gradients))
     return false;
   bool adam = options->optimizer == RPINN_SVGD_ADAM;
-  svgd->statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n);
   svgd->norm_parts =
       RPINN_ARENA_NEW(arena, double, rpinn_svgd_kernel_num_tiles(&svgd->kernel) * RPINN_SVGD_TILE_ROWS);
   svgd->particles = RPINN_ARENA_NEW(arena, double, n *N);
@@ -117,20 +122,20 @@ static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnLogDensity 
   svgd->v = RPINN_ARENA_NEW(arena, double, n *N);
   svgd->log_densities = RPINN_ARENA_NEW(arena, double, n);
   svgd->workspaces = RPINN_ARENA_NEW(arena, Workspace, num_targets);
-  bool enough = svgd->statuses && svgd->norm_parts && svgd->particles && (svgd->m || !adam) && svgd->v &&
-                svgd->log_densities && svgd->workspaces;
+  bool enough = svgd->norm_parts && svgd->particles && (svgd->m || !adam) && svgd->v && svgd->log_densities &&
+                svgd->workspaces;
   for (size_t k = 0; k < num_targets && enough; k++) {
     Workspace *workspace = &svgd->workspaces[k];
-    *workspace = (Workspace){targets[k], RPINN_ARENA_NEW(arena, double, N),
-                             rpinn_arena_allocate(arena, tile, svgd->kernel.products->real_size),
+    *workspace = (Workspace){rpinn_arena_allocate(arena, tile, svgd->kernel.products->real_size),
                              RPINN_ARENA_NEW(arena, double, tile)};
-    enough = workspace->gradient && workspace->product && workspace->phi;
+    enough = workspace->product && workspace->phi;
   }
   return enough;
 }
 
-RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets,
-                              const RpinnSvgdOptions *options, RpinnSvgd **svgd) {
+RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
+                                    const RpinnBatchLogDensity *targets, const RpinnSvgdOptions *options,
+                                    RpinnSvgd **svgd) {
   *svgd = NULL;
   RPINN_TRY(check_options(context, options));
   RPINN_TRY(check_targets(context, num_targets, targets));
@@ -154,6 +159,22 @@ RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const R
   return status;
 }
 
+RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets,
+                              const RpinnSvgdOptions *options, RpinnSvgd **svgd) {
+  *svgd = NULL;
+  RpinnBatchLogDensity *batches = calloc(num_targets + 1, sizeof *batches);
+  if (!batches) return rpinn_fail_memory(context);
+  for (size_t k = 0; k < num_targets; k++) batches[k] = rpinn_log_density_as_batch(&targets[k]);
+  RpinnStatus status = rpinn_svgd_create_batch(context, num_targets, batches, options, svgd);
+  for (size_t k = 0; status == RPINN_OK && k < num_targets; k++) {
+    RpinnSvgdCaller *caller = &(*svgd)->gradients.callers[k];
+    caller->single = targets[k];
+    caller->target.data = &caller->single;
+  }
+  free(batches);
+  return status;
+}
+
 void rpinn_svgd_destroy(RpinnSvgd *svgd) {
   if (!svgd) return;
   rpinn_team_destroy(svgd->team);
@@ -162,56 +183,27 @@ void rpinn_svgd_destroy(RpinnSvgd *svgd) {
 
 /* ---- gradients ---- */
 
-static bool all_finite(const double *numbers, size_t count) {
-  bool finite = true;
-  for (size_t j = 0; j < count; j++) finite &= isfinite(numbers[j]) != 0;
-  return finite;
-}
-
 /* The median first: it takes one thread as long as some hundred gradients take, and the others go on. */
 static void evaluate_task(void *user, size_t thread, size_t task) {
   RpinnSvgd *svgd = user;
-  if (task == 0) {
+  if (task == 0)
     rpinn_svgd_kernel_find_bandwidth(&svgd->kernel);
-    return;
-  }
-  size_t i = task - 1;
-  Workspace *workspace = &svgd->workspaces[thread];
-  svgd->statuses[i] = workspace->target.evaluate(workspace->target.data, svgd->particles + i * svgd->N,
-                                                 &svgd->log_densities[i], workspace->gradient);
-  if (svgd->statuses[i] != RPINN_OK) return;
-  if (!isfinite(svgd->log_densities[i]) || !all_finite(workspace->gradient, svgd->N))
-    svgd->statuses[i] = RPINN_ERROR_NUMERIC;
-  svgd->kernel.products->set_gradient(&svgd->kernel, i, workspace->gradient);
+  else
+    rpinn_svgd_gradients_evaluate(&svgd->gradients, thread, task - 1, svgd->particles, svgd->log_densities,
+                                  &svgd->kernel);
 }
 
-static RpinnStatus report_target(RpinnContext *context, const RpinnSvgd *svgd, size_t particle) {
-  RpinnStatus status = svgd->statuses[particle];
-  return rpinn_fail(context, status,
-                    "the target's function 'evaluate' failed at particle %zu after %llu iterations: %s",
-                    particle, (unsigned long long)svgd->num_iterations, rpinn_status_meaning(status));
-}
-
-static RpinnStatus report_gradients(RpinnContext *context, const RpinnSvgd *svgd) {
-  for (size_t i = 0; i < svgd->n; i++) {
-    unsigned long long done = svgd->num_iterations;
-    double log_density = svgd->log_densities[i];
-    if (svgd->statuses[i] == RPINN_OK) continue;
-    if (svgd->statuses[i] != RPINN_ERROR_NUMERIC) return report_target(context, svgd, i);
-    if (isfinite(log_density))
-      return rpinn_fail(context, RPINN_ERROR_NUMERIC,
-                        "the gradient of the log density at particle %zu is not finite after %llu iterations",
-                        i, done);
-    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
-                      "the log density of particle %zu is %g after %llu iterations, expected a finite number",
-                      i, log_density, done);
-  }
-  if (!isfinite(svgd->kernel.squared_bandwidth))
-    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
-                      "the particles are too far apart for products in %s after %llu iterations",
-                      svgd->options.single_precision ? "float" : "double",
-                      (unsigned long long)svgd->num_iterations);
-  return RPINN_OK;
+static RpinnStatus evaluate(RpinnContext *context, RpinnSvgd *svgd) {
+  size_t num_tasks = 1 + rpinn_svgd_gradients_num_groups(&svgd->gradients);
+  rpinn_svgd_gradients_begin(&svgd->gradients);
+  rpinn_team_run(svgd->team, num_tasks, evaluate_task, svgd);
+  RPINN_TRY(
+      rpinn_svgd_gradients_report(context, &svgd->gradients, svgd->log_densities, svgd->num_iterations));
+  if (isfinite(svgd->kernel.squared_bandwidth)) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                    "the particles are too far apart for products in %s after %llu iterations",
+                    svgd->options.single_precision ? "float" : "double",
+                    (unsigned long long)svgd->num_iterations);
 }
 
 /* ---- the step ---- */
@@ -281,7 +273,7 @@ static double mean_norm(const RpinnSvgd *svgd) {
   double sum = 0;
   for (size_t t = 0, next; t < num_tiles; t = next) {
     RpinnTile first = rpinn_svgd_kernel_tile(&svgd->kernel, t);
-    for (next = t; next < num_tiles; next++)
+    for (next = t + 1; next < num_tiles; next++)
       if (rpinn_svgd_kernel_tile(&svgd->kernel, next).row != first.row) break;
     for (size_t i = 0; i < first.num_rows; i++) {
       double square = 0;
@@ -294,8 +286,7 @@ static double mean_norm(const RpinnSvgd *svgd) {
 
 static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
   rpinn_svgd_kernel_measure(&svgd->kernel, svgd->team, svgd->particles);
-  rpinn_team_run(svgd->team, 1 + svgd->n, evaluate_task, svgd);
-  RPINN_TRY(report_gradients(context, svgd));
+  RPINN_TRY(evaluate(context, svgd));
   rpinn_svgd_kernel_weigh(&svgd->kernel, svgd->team);
   Step step = make_step(svgd);
   rpinn_team_run(svgd->team, rpinn_svgd_kernel_num_tiles(&svgd->kernel), step_tile, &step);
@@ -315,9 +306,9 @@ static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
 
 RpinnStatus rpinn_svgd_start(RpinnContext *context, RpinnSvgd *svgd, const double *particles) {
   size_t n = svgd->n, N = svgd->N;
-  for (size_t i = 0; i < n; i++)
-    if (!all_finite(particles + i * N, N))
-      return rpinn_fail(context, RPINN_ERROR_INPUT, "particle %zu is not finite at the start", i);
+  for (size_t i = 0; i < n * N; i++)
+    if (!isfinite(particles[i]))
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "particle %zu is not finite at the start", i / N);
   memcpy(svgd->particles, particles, n * N * sizeof(double));
   if (svgd->m) memset(svgd->m, 0, n * N * sizeof(double));
   memset(svgd->v, 0, n * N * sizeof(double));

@@ -1,0 +1,121 @@
+#include "svgd_gradients.h"
+
+#include <math.h>
+
+/* ---- create ---- */
+
+static bool create_caller(RpinnArena *arena, const RpinnSvgdGradients *gradients,
+                          const RpinnBatchLogDensity *target, RpinnSvgdCaller *caller) {
+  size_t group = gradients->group, N = gradients->N;
+  *caller = (RpinnSvgdCaller){.target = *target,
+                              .members = RPINN_ARENA_NEW(arena, size_t, group),
+                              .thetas = RPINN_ARENA_NEW(arena, const double *, group),
+                              .gradients = RPINN_ARENA_NEW(arena, double *, group)};
+  if (!caller->members || !caller->thetas || !caller->gradients) return false;
+  for (size_t k = 0; k < group; k++) {
+    caller->gradients[k] = RPINN_ARENA_NEW(arena, double, N);
+    if (!caller->gradients[k]) return false;
+  }
+  return true;
+}
+
+bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets,
+                                 const RpinnBatchLogDensity *targets, RpinnSvgdGradients *gradients) {
+  *gradients = (RpinnSvgdGradients){.n = n,
+                                    .N = targets[0].num_parameters,
+                                    .group = targets[0].group < n ? targets[0].group : n,
+                                    .num_callers = num_targets,
+                                    .callers = RPINN_ARENA_NEW(arena, RpinnSvgdCaller, num_targets),
+                                    .statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n)};
+  if (!gradients->callers || !gradients->statuses) return false;
+  for (size_t k = 0; k < num_targets; k++)
+    if (!create_caller(arena, gradients, &targets[k], &gradients->callers[k])) return false;
+  return true;
+}
+
+/* ---- evaluate ---- */
+
+void rpinn_svgd_gradients_begin(RpinnSvgdGradients *gradients) {
+  for (size_t k = 0; k < gradients->num_callers; k++)
+    rpinn_context_clear_error(&gradients->callers[k].context);
+  for (size_t i = 0; i < gradients->n; i++) gradients->statuses[i] = RPINN_OK;
+}
+
+size_t rpinn_svgd_gradients_num_groups(const RpinnSvgdGradients *gradients) {
+  return (gradients->n + gradients->group - 1) / gradients->group;
+}
+
+static bool all_finite(const double *numbers, size_t count) {
+  bool finite = true;
+  for (size_t j = 0; j < count; j++) finite &= isfinite(numbers[j]) != 0;
+  return finite;
+}
+
+static RpinnStatus call(RpinnSvgdCaller *caller, size_t first, size_t count, size_t N,
+                        const double *particles, double *log_densities) {
+  for (size_t k = 0; k < count; k++) {
+    caller->members[k] = first + k;
+    caller->thetas[k] = particles + (first + k) * N;
+  }
+  caller->failed_at = first;
+  return caller->target.evaluate(&caller->context, caller->target.data, count, caller->members,
+                                 caller->thetas, log_densities + first, caller->gradients);
+}
+
+/* A thread whose target has told of a failure asks it no more: its groups come in their order, so that the first words are
+ * those to be reported. */
+void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
+                                   const double *particles, double *log_densities, RpinnSvgdKernel *kernel) {
+  RpinnSvgdCaller *caller = &gradients->callers[thread];
+  size_t first = group * gradients->group, left = gradients->n - first, N = gradients->N;
+  size_t count = left < gradients->group ? left : gradients->group;
+  if (rpinn_context_error(&caller->context)->status != RPINN_OK) return;
+  RpinnStatus status = call(caller, first, count, N, particles, log_densities);
+  for (size_t k = 0; k < count; k++) {
+    size_t i = first + k;
+    gradients->statuses[i] = status;
+    if (status != RPINN_OK) continue;
+    if (!isfinite(log_densities[i]) || !all_finite(caller->gradients[k], N))
+      gradients->statuses[i] = RPINN_ERROR_NUMERIC;
+    kernel->products->set_gradient(kernel, i, caller->gradients[k]);
+  }
+}
+
+/* ---- report ---- */
+
+/* The target's own words about the group that begins with the particle, or NULL. */
+static const RpinnError *find_words(const RpinnSvgdGradients *gradients, size_t particle) {
+  for (size_t k = 0; k < gradients->num_callers; k++) {
+    const RpinnSvgdCaller *caller = &gradients->callers[k];
+    const RpinnError *error = rpinn_context_error(&caller->context);
+    if (error->status != RPINN_OK && caller->failed_at == particle) return error;
+  }
+  return NULL;
+}
+
+static RpinnStatus report_particle(RpinnContext *context, RpinnStatus status, size_t particle,
+                                   double log_density, uint64_t num_iterations) {
+  unsigned long long done = num_iterations;
+  if (status != RPINN_ERROR_NUMERIC)
+    return rpinn_fail(context, status,
+                      "the target's function 'evaluate' failed at particle %zu after %llu iterations: %s",
+                      particle, done, rpinn_status_meaning(status));
+  if (isfinite(log_density))
+    return rpinn_fail(context, status,
+                      "the gradient of the log density at particle %zu is not finite after %llu iterations",
+                      particle, done);
+  return rpinn_fail(context, status,
+                    "the log density of particle %zu is %g after %llu iterations, expected a finite number",
+                    particle, log_density, done);
+}
+
+RpinnStatus rpinn_svgd_gradients_report(RpinnContext *context, const RpinnSvgdGradients *gradients,
+                                        const double *log_densities, uint64_t num_iterations) {
+  size_t i = 0;
+  while (i < gradients->n && gradients->statuses[i] == RPINN_OK) i++;
+  if (i == gradients->n) return RPINN_OK;
+  const RpinnError *words = find_words(gradients, i);
+  if (!words) return report_particle(context, gradients->statuses[i], i, log_densities[i], num_iterations);
+  context->error = *words;
+  return gradients->statuses[i];
+}

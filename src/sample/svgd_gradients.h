@@ -1,0 +1,47 @@
+/* The gradients at the particles of SVGD: groups of particles, each one task of whichever thread takes it.
+ *
+ * Groups depend on the number of particles and on the target alone, so that what a target is asked does not depend on the
+ * threads. Particle i is member i of the target. */
+#ifndef RPINN_SAMPLE_SVGD_GRADIENTS_H
+#define RPINN_SAMPLE_SVGD_GRADIENTS_H
+
+#include <stdint.h>
+
+#include "arena.h"
+#include "context.h"
+#include "rpinn/target.h"
+#include "svgd_kernel.h"
+
+/* What one thread works with. */
+typedef struct RpinnSvgdCaller {
+  RpinnBatchLogDensity target;
+  RpinnLogDensity single; /* the target for one, where it was given as such */
+  RpinnContext context;   /* the words of a target that fails */
+  size_t failed_at;       /* the first particle of the group that these are about */
+  size_t *members;        /* [group] of the call: the particles */
+  const double **thetas;  /* [group] */
+  double **gradients;     /* [group][N] */
+} RpinnSvgdCaller;
+
+typedef struct RpinnSvgdGradients {
+  size_t n, N, group;
+  size_t num_callers;
+  RpinnSvgdCaller *callers; /* [num_callers], one a thread */
+  RpinnStatus *statuses;    /* [n] */
+} RpinnSvgdGradients;
+
+/* One target for each thread. From the arena; false when out of memory. */
+bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets,
+                                 const RpinnBatchLogDensity *targets, RpinnSvgdGradients *gradients);
+
+/* For all particles [n][N]: `begin`, then every group once, by any thread, then `report`. */
+void rpinn_svgd_gradients_begin(RpinnSvgdGradients *gradients);
+size_t rpinn_svgd_gradients_num_groups(const RpinnSvgdGradients *gradients);
+/* Sets log_densities [n] and the kernel's gradients, each for the particles of the group. */
+void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
+                                   const double *particles, double *log_densities, RpinnSvgdKernel *kernel);
+/* The first particle whose target failed, or where log density or gradient are not finite. */
+RpinnStatus rpinn_svgd_gradients_report(RpinnContext *context, const RpinnSvgdGradients *gradients,
+                                        const double *log_densities, uint64_t num_iterations);
+
+#endif
