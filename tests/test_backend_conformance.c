@@ -66,7 +66,7 @@ static void close_subject(Subject *subject) {
   free(subject->theta);
   free(subject->offsets);
   free(subject->scale);
-  subject->backend->operations->destroy(subject->backend);
+  rpinn_backend_destroy(subject->backend);
   rpinn_posterior_destroy(subject->oracle);
   rpinn_problem_destroy(subject->problem);
   rpinn_context_destroy(subject->context);
@@ -96,17 +96,27 @@ static double *point_jacobian(Subject *subject) {
   RpinnTermModel *terms = calloc(model.num_terms, sizeof *terms);
   RpinnBackend *backend;
   assert_non_null(terms);
+  double *scales = NULL;
   model.terms = terms;
   model.num_rows = 0;
   for (size_t t = 0; t < model.num_terms; t++) {
     terms[t] = subject->oracle->model.terms[t];
     terms[t].mix = NULL;
+    terms[t].first_row = model.num_rows;
     model.num_rows += terms[t].num_rows = terms[t].num_points;
   }
+  model.row_scale = scales = numbers(model.num_rows);
+  for (size_t t = 0; t < model.num_terms; t++)
+    for (size_t p = 0; p < terms[t].num_points; p++)
+      scales[terms[t].first_row + p] =
+          subject->oracle->model.row_scale[subject->oracle->model.terms[t].first_row];
   double *J = numbers(model.num_rows * model.num_parameters), *rows = numbers(model.num_rows);
   require(subject, rpinn_plain_backend.create(subject->context, &model, RPINN_PRECISION_DOUBLE, &backend));
-  require(subject, backend->operations->residuals(backend, subject->theta, rows, J));
-  backend->operations->destroy(backend);
+  RpinnBatchMember member = {.theta = subject->theta};
+  require(subject,
+          rpinn_backend_residuals(subject->context, backend, &(RpinnMemberBatch){1, &member}, &rows, &J));
+  rpinn_backend_destroy(backend);
+  free(scales);
   free(terms);
   free(rows);
   return J;
@@ -140,12 +150,12 @@ static double compare_gradients(Subject *subject, const double *J_size, const do
   double *term_expected = numbers(model->num_terms + 1), *term_found = numbers(model->num_terms + 1);
   for (int with_offsets = 0; with_offsets < 2; with_offsets++) {
     const double *offsets = with_offsets ? subject->offsets : NULL;
-    RpinnMemberBatch batch = {.num_members = 1, .parameters = subject->theta, .offsets = offsets};
+    RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = subject->theta, .offsets = offsets}};
     double energy_expected, energy_found;
-    require(subject, rpinn_posterior_energy(subject->oracle, subject->theta, offsets, &energy_expected,
-                                            expected, term_expected));
-    require(subject, subject->backend->operations->energies(subject->backend, &batch, &energy_found, found,
-                                                            term_found));
+    require(subject, rpinn_posterior_energy(subject->context, subject->oracle, subject->theta, offsets,
+                                            &energy_expected, expected, term_expected));
+    require(subject, rpinn_backend_energies(subject->context, subject->backend, &batch, &energy_found, &found,
+                                            &term_found));
     for (size_t j = 0; j < N; j++) {
       double root = model->prior_root[j];
       size[j] =
@@ -171,7 +181,6 @@ static double compare_gradients(Subject *subject, const double *J_size, const do
 
 /* Rows, dense J, J v, J^T w and J D J^T against the oracle's J. */
 static double compare_jacobians(Subject *subject, const double *J, const double *J_size, const double *rows) {
-  const RpinnBackendOperations *operations = subject->backend->operations;
   size_t M = subject->M, N = subject->N;
   double *found_rows = numbers(M), *found = numbers(M * N), *v = numbers(N + M), *product = numbers(N + M),
          *expected = numbers(N + M), *gram = numbers(M * M);
@@ -179,25 +188,30 @@ static double compare_jacobians(Subject *subject, const double *J, const double 
   RpinnStream stream = rpinn_stream(1, RPINN_PURPOSE_CHECK, 0, 0);
   rpinn_stream_normals(&stream, N + M, v);
   for (size_t j = 0; j < N; j++) subject->scale[j] = 0.5 + rpinn_stream_uniform(&stream);
-  require(subject, operations->residuals(subject->backend, subject->theta, found_rows, NULL));
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = subject->theta}};
+  const double *direction = v, *weights = v + N, *scale = subject->scale;
+  require(subject, rpinn_backend_residuals(subject->context, subject->backend, &batch, &found_rows, NULL));
   check_true(distance(found_rows, rows, M) <= bound * (1 + norm(rows, M)), "rows without J");
-  require(subject, operations->residuals(subject->backend, subject->theta, found_rows, found));
+  require(subject, rpinn_backend_residuals(subject->context, subject->backend, &batch, &found_rows, &found));
   check_true(distance(found_rows, rows, M) <= bound * (1 + norm(rows, M)), "rows with J");
   double error = distance(found, J, M * N) / norm(J, M * N);
   check_true(error < bound, "%s: J is %g off", rpinn_problem_name(subject->problem), error);
-  require(subject, operations->jacobian_times(subject->backend, subject->theta, v, product));
+  require(subject,
+          rpinn_backend_jacobian_times(subject->context, subject->backend, &batch, &direction, &product));
   for (size_t i = 0; i < M; i++) {
     expected[i] = 0;
     for (size_t j = 0; j < N; j++) expected[i] += J[i * N + j] * v[j];
   }
   check_true(distance(product, expected, M) <= bound * norm(J, M * N) * norm(v, N), "J v");
-  require(subject, operations->transposed_times(subject->backend, subject->theta, v + N, product));
+  require(subject,
+          rpinn_backend_transposed_times(subject->context, subject->backend, &batch, &weights, &product));
   for (size_t j = 0; j < N; j++) {
     expected[j] = 0;
     for (size_t i = 0; i < M; i++) expected[j] += J[i * N + j] * v[N + i];
   }
   check_true(distance(product, expected, N) <= bound * norm(J, M * N) * norm(v + N, M), "J^T w");
-  require(subject, operations->gram(subject->backend, subject->theta, subject->scale, found_rows, gram));
+  require(subject,
+          rpinn_backend_gram(subject->context, subject->backend, &batch, &scale, &found_rows, &gram));
   size_t rows_checked = M < 40 ? M : 40;
   for (size_t a = 0; a < rows_checked; a++)
     for (size_t b = 0; b < rows_checked; b++) {
@@ -223,14 +237,14 @@ static void compare_predictions(Subject *subject) {
   size_t count = oracle->problem->num_predicted * oracle->data->predict.count;
   if (!count || count > 100000) return;
   double *expected = numbers(count), *found = numbers(count);
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = subject->theta};
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = subject->theta}};
   RpinnEvaluation evaluation = {.num_points = oracle->data->predict.count,
                                 .points = oracle->data->predict.x,
                                 .num_programs = oracle->problem->num_predicted,
                                 .programs = oracle->predictions};
   for (int again = 0; again < 2; again++) { /* the second time the plan is there already */
-    require(subject, rpinn_posterior_predict(subject->oracle, subject->theta, expected));
-    require(subject, subject->backend->operations->evaluate(subject->backend, &batch, &evaluation, found));
+    require(subject, rpinn_posterior_predict(subject->context, subject->oracle, subject->theta, expected));
+    require(subject, rpinn_backend_evaluate(subject->context, subject->backend, &batch, &evaluation, &found));
     check_true(distance(found, expected, count) <= 10 * subject->tolerance * (1 + norm(expected, count)),
                "predictions");
   }
@@ -242,7 +256,7 @@ static void compare_all(Subject *subject, const char *when, const char *precisio
   size_t M = subject->M, N = subject->N;
   double *J = numbers(M * N), *rows = numbers(M);
   round_theta(subject);
-  require(subject, rpinn_posterior_residuals(subject->oracle, subject->theta, rows, J));
+  require(subject, rpinn_posterior_residuals(subject->context, subject->oracle, subject->theta, rows, J));
   double *J_size = uncancelled_jacobian(subject, J);
   double gradient = compare_gradients(subject, J_size, rows),
          jacobian = compare_jacobians(subject, J, J_size, rows);
@@ -260,13 +274,12 @@ static void compare_all(Subject *subject, const char *when, const char *precisio
 
 static void train(Subject *subject) {
   double *m = numbers(subject->N), *v = numbers(subject->N), energy;
-  size_t t = 0;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = subject->theta, .offsets = subject->offsets};
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.offsets = subject->offsets}};
   RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
-  RpinnAdamStates states = {subject->theta, m, v, &t};
-  require(subject, subject->backend->operations->adam_advance(subject->backend, &batch, &rule, &states,
-                                                              LONG_RUN, &energy));
-  assert_int_equal(t, LONG_RUN);
+  RpinnAdamState state = {subject->theta, m, v, 0}, *states = &state;
+  require(subject, rpinn_backend_adam_advance(subject->context, subject->backend, &batch, &rule, &states,
+                                              LONG_RUN, &energy));
+  assert_int_equal(state.t, LONG_RUN);
   assert_true(isfinite(energy));
   free(m);
   free(v);
@@ -309,28 +322,33 @@ static void members_are_independent(void **state) {
     double *theta = numbers(MEMBERS * N), *m = numbers(MEMBERS * N), *v = numbers(MEMBERS * N),
            *offsets = numbers(MEMBERS * row);
     double *alone = numbers(N), *alone_m = numbers(N), *alone_v = numbers(N), energies[MEMBERS], energy;
-    size_t t[MEMBERS] = {0}, order[] = {3, 0, 4, 1, 2};
+    size_t order[] = {3, 0, 4, 1, 2};
+    RpinnBatchMember members[MEMBERS] = {0};
+    RpinnAdamState all[MEMBERS], *states[MEMBERS];
     for (size_t k = 0; k < MEMBERS; k++) {
       rpinn_posterior_start_glorot(subject.oracle, k, theta + k * N);
       rpinn_posterior_draw_offsets(subject.oracle, k, offsets + k * row);
     }
-    RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
-    RpinnMemberBatch batch = {
-        .num_members = MEMBERS, .members = order, .parameters = theta, .offsets = offsets};
-    RpinnAdamStates states = {theta, m, v, t};
-    require(&subject, subject.backend->operations->adam_advance(subject.backend, &batch, &rule, &states,
-                                                                STEPS, energies));
     for (size_t k = 0; k < MEMBERS; k++) {
-      size_t own_t = 0, member = order[k], none[] = {0};
+      size_t at = order[k] * N;
+      members[k].offsets = offsets + order[k] * row;
+      all[k] = (RpinnAdamState){theta + at, m + at, v + at, 0};
+      states[k] = &all[k];
+    }
+    RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
+    require(&subject, rpinn_backend_adam_advance(subject.context, subject.backend,
+                                                 &(RpinnMemberBatch){MEMBERS, members}, &rule, states, STEPS,
+                                                 energies));
+    for (size_t k = 0; k < MEMBERS; k++) {
+      size_t member = order[k];
       memset(alone_m, 0, N * sizeof(double));
       memset(alone_v, 0, N * sizeof(double));
       rpinn_posterior_start_glorot(subject.oracle, member, alone);
-      RpinnMemberBatch single = {
-          .num_members = 1, .members = none, .parameters = alone, .offsets = offsets + member * row};
-      RpinnAdamStates own = {alone, alone_m, alone_v, &own_t};
+      RpinnAdamState own = {alone, alone_m, alone_v, 0}, *state_of = &own;
       for (size_t piece = 0; piece < STEPS; piece += 12)
-        require(&subject, subject.backend->operations->adam_advance(subject.backend, &single, &rule, &own, 12,
-                                                                    &energy));
+        require(&subject, rpinn_backend_adam_advance(subject.context, subject.backend,
+                                                     &(RpinnMemberBatch){1, &members[k]}, &rule, &state_of,
+                                                     12, &energy));
       assert_memory_equal(alone, theta + member * N, N * sizeof(double));
       assert_memory_equal(alone_m, m + member * N, N * sizeof(double));
       assert_memory_equal(alone_v, v + member * N, N * sizeof(double));
@@ -346,19 +364,19 @@ static void members_are_independent(void **state) {
 static void adam_follows_its_rule(void **state) {
   (void)state;
   Subject subject = open_subject("poisson-linear", RPINN_PRECISION_DOUBLE);
-  size_t N = subject.N, t = 0;
+  size_t N = subject.N;
   double *theta = numbers(N), *m = numbers(N), *v = numbers(N), *gradient = numbers(N), *m0 = numbers(N),
          *v0 = numbers(N);
   double energy, expected_energy = 0;
   RpinnAdamRule rule = {2e-3, 0.8, 7, 0.85, 0.99, 1e-7};
   memcpy(theta, subject.theta, N * sizeof(double));
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta, .offsets = subject.offsets};
-  RpinnAdamStates states = {theta, m, v, &t};
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.offsets = subject.offsets}};
+  RpinnAdamState own = {theta, m, v, 0}, *states = &own;
   require(&subject,
-          subject.backend->operations->adam_advance(subject.backend, &batch, &rule, &states, 20, &energy));
+          rpinn_backend_adam_advance(subject.context, subject.backend, &batch, &rule, &states, 20, &energy));
   for (int step = 0; step < 20; step++) {
-    require(&subject, rpinn_posterior_energy(subject.oracle, subject.theta, subject.offsets, &expected_energy,
-                                             gradient, NULL));
+    require(&subject, rpinn_posterior_energy(subject.context, subject.oracle, subject.theta, subject.offsets,
+                                             &expected_energy, gradient, NULL));
     double rate = rule.learning_rate * pow(rule.decay_rate, step / rule.decay_steps);
     for (size_t j = 0; j < N; j++) {
       m0[j] = rule.beta1 * m0[j] + (1 - rule.beta1) * gradient[j];
@@ -414,19 +432,19 @@ static void iterations_do_not_allocate(void **state) {
     double *rows = numbers(subject.M), *gram = numbers(subject.M * subject.M), *gradient = numbers(subject.N),
            energy;
     double *m = numbers(subject.N), *v = numbers(subject.N);
-    size_t t = 0;
-    RpinnMemberBatch batch = {.num_members = 1, .parameters = subject.theta, .offsets = subject.offsets};
+    const double *direction = m, *weights = subject.offsets;
+    RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = subject.theta, .offsets = subject.offsets}};
     RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
-    RpinnAdamStates states = {subject.theta, m, v, &t};
-    const RpinnBackendOperations *operations = subject.backend->operations;
+    RpinnAdamState own = {subject.theta, m, v, 0}, *states = &own;
+    RpinnContext *context = subject.context;
+    RpinnBackend *backend = subject.backend;
     for (int again = 0; again < 2; again++) { /* the first time may make what is needed */
       num_allocations = 0;
-      require(&subject, operations->adam_advance(subject.backend, &batch, &rule, &states, 20, &energy));
-      require(&subject, operations->energies(subject.backend, &batch, &energy, gradient, NULL));
-      require(&subject,
-              operations->transposed_times(subject.backend, subject.theta, subject.offsets, gradient));
-      require(&subject, operations->jacobian_times(subject.backend, subject.theta, m, rows));
-      require(&subject, operations->gram(subject.backend, subject.theta, NULL, rows, gram));
+      require(&subject, rpinn_backend_adam_advance(context, backend, &batch, &rule, &states, 20, &energy));
+      require(&subject, rpinn_backend_energies(context, backend, &batch, &energy, &gradient, NULL));
+      require(&subject, rpinn_backend_transposed_times(context, backend, &batch, &weights, &gradient));
+      require(&subject, rpinn_backend_jacobian_times(context, backend, &batch, &direction, &rows));
+      require(&subject, rpinn_backend_gram(context, backend, &batch, NULL, &rows, &gram));
     }
     assert_int_equal(num_allocations, 0);
     free(rows);

@@ -332,7 +332,7 @@ static void test_clean_truth(void **state) {
   theta = calloc(rpinn_posterior_num_parameters(posterior), sizeof *theta);
   rows = calloc(rpinn_posterior_num_rows(posterior), sizeof *rows);
   assert_true(theta && rows);
-  assert_int_equal(rpinn_posterior_residuals(posterior, theta, rows, NULL), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(context, posterior, theta, rows, NULL), RPINN_OK);
   /* With theta = 0 the field is 0, and the row is (0 - data) / s_t. */
   check_relative(-rows[4] * rpinn_posterior_term_sigma(posterior, 1), 0.5, 1e-14);
   free(theta);

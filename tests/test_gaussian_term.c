@@ -124,14 +124,14 @@ static ProblemBench load(const char *name) {
 /* What the model says at the points of a term. */
 static double *values_at(const ProblemBench *bench, size_t term, const double *theta) {
   const RpinnTermModel *model = &bench->posterior->terms[term];
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
   RpinnEvaluation evaluation = {.num_points = model->num_points,
                                 .points = model->points,
                                 .num_programs = 1,
                                 .programs = &model->program};
   double *values = numbers(model->num_points);
   assert_int_equal(
-      bench->posterior->backend->operations->evaluate(bench->posterior->backend, &batch, &evaluation, values),
+      rpinn_backend_evaluate(bench->context, bench->posterior->backend, &batch, &evaluation, &values),
       RPINN_OK);
   return values;
 }
@@ -145,7 +145,8 @@ static void check_energy(const ProblemBench *bench, const char *name, const doub
   rpinn_posterior_start_glorot(bench->posterior, 3, theta);
   double *y = values_at(bench, term, theta);
   for (size_t p = 0; p < n; p++) y[p] -= mean[p];
-  assert_int_equal(rpinn_posterior_energy(bench->posterior, theta, NULL, &energy, NULL, parts), RPINN_OK);
+  assert_int_equal(
+      rpinn_posterior_energy(bench->context, bench->posterior, theta, NULL, &energy, NULL, parts), RPINN_OK);
   /* Eigenvalues span a factor 1e6, and their inverses enter: 1e-16 * 1e6, and room for sums. */
   check_relative(parts[term], 0.5 * quadratic(n, inverse, y), 1e-8);
   print_message("  %s: energy %.10g\n", name, parts[term]);
@@ -221,7 +222,7 @@ static void dense_posterior(const ProblemBench *bench, double *A, double *b) {
   assert_true(kept < n && kept == prior->num_rows);
   for (size_t a = 0; a < N; a++) {
     theta[a] = 1;
-    assert_int_equal(rpinn_posterior_predict(bench->posterior, theta, phi + a * n), RPINN_OK);
+    assert_int_equal(rpinn_posterior_predict(bench->context, bench->posterior, theta, phi + a * n), RPINN_OK);
     theta[a] = 0;
   }
   for (size_t a = 0; a < N; a++) {
@@ -262,18 +263,18 @@ static void posterior_is_the_closed_form(void **state) {
   RpinnBackend *backends[] = {bench.posterior->backend, cpu};
   RpinnStream stream = rpinn_stream(5, RPINN_PURPOSE_CHECK, 0, 0);
   for (int k = 0; k < 2; k++) {
-    RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+    RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
     memcpy(theta, mean, N * sizeof *theta);
-    assert_int_equal(backends[k]->operations->energies(backends[k], &batch, &energy, gradient, NULL),
+    assert_int_equal(rpinn_backend_energies(bench.context, backends[k], &batch, &energy, &gradient, NULL),
                      RPINN_OK);
     for (size_t a = 0; a < N; a++)
       check_true(fabs(gradient[a]) <= 1e-8 * scale, "gradient %g at the mean, up to %g elsewhere",
                  gradient[a], scale);
     rpinn_stream_normals(&stream, N, copy);
     for (size_t a = 0; a < N; a++) theta[a] = mean[a] + copy[a];
-    assert_int_equal(backends[k]->operations->energies(backends[k], &batch, &energy, gradient, NULL),
+    assert_int_equal(rpinn_backend_energies(bench.context, backends[k], &batch, &energy, &gradient, NULL),
                      RPINN_OK);
-    assert_int_equal(backends[k]->operations->residuals(backends[k], theta, rows, J), RPINN_OK);
+    assert_int_equal(rpinn_backend_residuals(bench.context, backends[k], &batch, &rows, &J), RPINN_OK);
     for (size_t a = 0; a < N; a++) {
       double expected = 0, size = 0;
       for (size_t c = 0; c < N; c++) {
@@ -288,7 +289,7 @@ static void posterior_is_the_closed_form(void **state) {
                  expected);
     }
   }
-  cpu->operations->destroy(cpu);
+  rpinn_backend_destroy(cpu);
   double *rest[] = {A, mean, copy, gradient, theta, J, rows};
   for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) free(rest[i]);
   bench_close(&bench);

@@ -62,12 +62,12 @@ static Closed closed_form(RpinnPosterior *posterior) {
   double theta[N] = {0}, rows[M], H[N][N] = {{0}}, slope[N] = {0}, zero[POINTS], values[POINTS];
   assert_int_equal(posterior->model.num_rows, M);
   assert_int_equal(posterior->model.num_parameters, N);
-  assert_int_equal(rpinn_posterior_residuals(posterior, theta, closed.r0, NULL), RPINN_OK);
-  assert_int_equal(rpinn_posterior_predict(posterior, theta, zero), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(NULL, posterior, theta, closed.r0, NULL), RPINN_OK);
+  assert_int_equal(rpinn_posterior_predict(NULL, posterior, theta, zero), RPINN_OK);
   for (size_t j = 0; j < N; j++) { /* columns: the model at unit vectors */
     theta[j] = 1;
-    assert_int_equal(rpinn_posterior_residuals(posterior, theta, rows, NULL), RPINN_OK);
-    assert_int_equal(rpinn_posterior_predict(posterior, theta, values), RPINN_OK);
+    assert_int_equal(rpinn_posterior_residuals(NULL, posterior, theta, rows, NULL), RPINN_OK);
+    assert_int_equal(rpinn_posterior_predict(NULL, posterior, theta, values), RPINN_OK);
     for (size_t i = 0; i < M; i++) closed.A[i][j] = rows[i] - closed.r0[i];
     for (size_t p = 0; p < POINTS; p++) closed.B[p][j] = values[p] - zero[p];
     theta[j] = 0;
@@ -195,7 +195,7 @@ static void rows_follow_the_jacobian(void **state) {
     RpinnStream stream = rpinn_stream(8, RPINN_PURPOSE_CHECK, k, 0);
     RpinnLinearFields *fields;
     rpinn_stream_normals(&stream, 2 * count, at);
-    assert_int_equal(rpinn_posterior_residuals(bench.posterior, at, r, J), RPINN_OK);
+    assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, at, r, J), RPINN_OK);
     assert_int_equal(rpinn_linear_fields_create(bench.context, bench.posterior, at, &fields), RPINN_OK);
     assert_int_equal(rpinn_linear_fields_rows(fields, theta, found), RPINN_OK);
     for (size_t i = 0; i < rows; i++) {
@@ -223,10 +223,11 @@ static void frozen_networks_are_as_they_are(void **state) {
   bench_require(&bench, rpinn_draw_outputs_plan(bench.context, bench.posterior, &outputs), "outputs");
   bench_require(&bench, rpinn_linear_fields_create(bench.context, bench.posterior, at, &fields), "fields");
   assert_int_equal(rpinn_linear_fields_rows(fields, theta, rows), RPINN_OK);
-  assert_int_equal(rpinn_posterior_residuals(bench.posterior, theta, expected, NULL), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, theta, expected, NULL),
+                   RPINN_OK);
   for (size_t i = 0; i < M; i++) check_close(rows[i], expected[i], 1e-11 * (1 + fabs(expected[i])));
   assert_int_equal(rpinn_linear_fields_outputs(fields, &outputs, theta, values), RPINN_OK);
-  assert_int_equal(rpinn_posterior_predict(bench.posterior, theta, exact), RPINN_OK);
+  assert_int_equal(rpinn_posterior_predict(bench.context, bench.posterior, theta, exact), RPINN_OK);
   for (size_t p = 0; p < POINTS; p++) check_close(values[p], exact[p], 1e-13 * (1 + fabs(exact[p])));
   rpinn_linear_fields_destroy(fields);
   bench_close(&bench);

@@ -41,7 +41,8 @@ static void products_are_those_of_the_oracle(void **state) {
   rpinn_stream_normals(&stream, N, theta);
   rpinn_stream_normals(&stream, N, v);
   rpinn_stream_normals(&stream, M, w);
-  bench_require(&bench, rpinn_posterior_residuals(bench.posterior, theta, rows, J), "the oracle");
+  bench_require(&bench, rpinn_posterior_residuals(bench.context, bench.posterior, theta, rows, J),
+                "the oracle");
   RpinnDoubleTarget target;
   bench_require(&bench, rpinn_double_target_open(bench.context, bench.posterior, &target), "cpu");
   const RpinnLeastSquares *squares = &target.squares;

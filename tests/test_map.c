@@ -47,7 +47,7 @@ static void find_exact(Linear *linear) {
   double *theta = calloc(N, sizeof(double)), *rows = calloc(M, sizeof(double)),
          *J = calloc(M * N, sizeof(double));
   double *A = calloc(N * N, sizeof(double));
-  require(linear->context, rpinn_posterior_residuals(linear->posterior, theta, rows, J));
+  require(linear->context, rpinn_posterior_residuals(linear->context, linear->posterior, theta, rows, J));
   for (size_t a = 0; a < N; a++) {
     double root = model->prior_root[a];
     linear->exact[a] = root * (root * model->prior_mean[a] + linear->offsets[M + a]);
@@ -90,9 +90,9 @@ static void close_linear(Linear *linear) {
 }
 
 static double minimize(Linear *linear, RpinnMinimizer minimizer) {
-  RpinnPosteriorMember member = {linear->posterior, linear->offsets};
+  RpinnPosteriorMember member = {linear->posterior, linear->offsets, linear->context};
   RpinnObjective objective = rpinn_posterior_objective(&member);
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(linear->posterior);
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
   /* Adam's steps must shrink as the end comes near. */
   RpinnMinimizeOptions options = {
       .minimizer = minimizer,

@@ -117,7 +117,7 @@ static void invert(size_t n, double *A) {
 static void closed_form(RpinnPosterior *posterior, double *mean, double *covariance) {
   size_t N = rpinn_posterior_num_parameters(posterior), M = rpinn_posterior_num_rows(posterior);
   double *J = calloc(M * N + M + 2 * N, sizeof *J), *rows = J + M * N, *zero = rows + M, *slope = zero + N;
-  assert_int_equal(rpinn_posterior_residuals(posterior, zero, rows, J), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(NULL, posterior, zero, rows, J), RPINN_OK);
   for (size_t a = 0; a < N; a++) {
     for (size_t i = 0; i < M; i++) slope[a] += J[i * N + a] * rows[i];
     for (size_t b = 0; b < N; b++) {

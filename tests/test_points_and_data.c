@@ -510,9 +510,9 @@ static void test_terms(void **state) {
   assert_int_equal(bench_data(&bench, "b")->points.count, 7);
   double theta[13], energy, parts[3], again;
   for (size_t j = 0; j < 13; j++) theta[j] = 0.1 * (double)j;
-  rpinn_posterior_energy(bench.posterior, theta, NULL, &energy, NULL, parts);
+  rpinn_posterior_energy(bench.context, bench.posterior, theta, NULL, &energy, NULL, parts);
   bench_data(&bench, "b")->values[0] += 1000;
-  rpinn_posterior_energy(bench.posterior, theta, NULL, &again, NULL, NULL);
+  rpinn_posterior_energy(bench.context, bench.posterior, theta, NULL, &again, NULL, NULL);
   assert_true(energy == again);
   check_relative(parts[0] + parts[1] + parts[2], energy, 1e-15);
   bench_close(&bench);

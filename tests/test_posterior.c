@@ -66,13 +66,15 @@ static void energy_by_hand(void **state) {
     rpinn_stream_normals(&stream, SMALL_PARAMETERS, theta);
     rpinn_stream_normals(&stream, SMALL_ROWS + SMALL_PARAMETERS, xi);
     const double *offsets = repeat % 2 ? xi : NULL;
-    assert_int_equal(rpinn_posterior_energy(bench.posterior, theta, offsets, &energy, NULL, found), RPINN_OK);
+    assert_int_equal(
+        rpinn_posterior_energy(bench.context, bench.posterior, theta, offsets, &energy, NULL, found),
+        RPINN_OK);
     check_relative(energy, small_energy(theta, offsets, expected), 1e-13);
     for (int k = 0; k < 4; k++) check_relative(found[k], expected[k], 1e-13);
     check_relative(found[0] + found[1] + found[2] + found[3], energy, 1e-15);
     /* Rows are (R - d)/s, without offsets. */
     double rows[SMALL_ROWS], u[3];
-    assert_int_equal(rpinn_posterior_residuals(bench.posterior, theta, rows, NULL), RPINN_OK);
+    assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, theta, rows, NULL), RPINN_OK);
     small_field(theta, 1.5, u);
     check_relative(rows[1], (u[0] - 2.5) / 0.1, 1e-13);
     small_field(theta, 2, u);
@@ -93,7 +95,7 @@ static void gradient_by_hand(void **state) {
         energy;
     rpinn_stream_normals(&stream, SMALL_PARAMETERS, theta);
     rpinn_stream_normals(&stream, SMALL_ROWS + SMALL_PARAMETERS, xi);
-    rpinn_posterior_energy(bench.posterior, theta, xi, &energy, gradient, NULL);
+    rpinn_posterior_energy(bench.context, bench.posterior, theta, xi, &energy, gradient, NULL);
     for (int j = 0; j < SMALL_PARAMETERS; j++) {
       double middle = theta[j], step = 1e-3, values[4];
       const double at[] = {-2, -1, 1, 2};
@@ -126,15 +128,15 @@ static void targets_agree(void **state) {
   for (int with = 0; with < 2; with++) {
     const double *xi = with ? offsets : NULL;
     double value, composed, energy;
-    RpinnPosteriorMember member = {bench.posterior, xi};
+    RpinnPosteriorMember member = {bench.posterior, xi, bench.context};
     RpinnObjective objective = rpinn_posterior_objective(&member);
     assert_int_equal(objective.num_parameters, N);
     assert_int_equal(objective.evaluate(objective.data, theta, &value, gradient), RPINN_OK);
-    rpinn_posterior_energy(bench.posterior, theta, xi, &energy, direct, NULL);
+    rpinn_posterior_energy(bench.context, bench.posterior, theta, xi, &energy, direct, NULL);
     assert_true(value == energy && !memcmp(gradient, direct, N * sizeof *gradient));
     assert_int_equal(objective.evaluate(objective.data, theta, &energy, NULL), RPINN_OK);
     assert_true(value == energy); /* with or without the gradient */
-    RpinnLeastSquares squares = rpinn_posterior_least_squares(bench.posterior);
+    RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
     assert_true(squares.num_rows == M && squares.num_parameters == N);
     RpinnEnergyObjective *adapter = rpinn_energy_objective_create(&squares, xi);
     RpinnObjective energies = rpinn_energy_objective(adapter);
@@ -166,12 +168,20 @@ static void batches(void **state) {
     rpinn_posterior_draw_offsets(bench.posterior, k, offsets + k * (SMALL_ROWS + SMALL_PARAMETERS));
   }
   const size_t order[] = {3, 0, 2};
-  RpinnMemberBatch batch = {.num_members = 3, .members = order, .parameters = theta, .offsets = offsets};
-  RpinnBackend *backend = bench.posterior->backend;
-  assert_int_equal(backend->operations->energies(backend, &batch, energies, gradients, parts), RPINN_OK);
+  RpinnBatchMember members[3];
+  double *gradient_of[3], *parts_of[3];
+  for (size_t k = 0; k < 3; k++) {
+    members[k] = (RpinnBatchMember){.theta = theta + order[k] * SMALL_PARAMETERS,
+                                    .offsets = offsets + order[k] * (SMALL_ROWS + SMALL_PARAMETERS)};
+    gradient_of[k] = gradients + k * SMALL_PARAMETERS;
+    parts_of[k] = parts + k * 4;
+  }
+  assert_int_equal(rpinn_backend_energies(bench.context, bench.posterior->backend,
+                                          &(RpinnMemberBatch){3, members}, energies, gradient_of, parts_of),
+                   RPINN_OK);
   for (size_t k = 0; k < 3; k++) {
     double energy, gradient[SMALL_PARAMETERS], alone[4];
-    rpinn_posterior_energy(bench.posterior, theta + order[k] * SMALL_PARAMETERS,
+    rpinn_posterior_energy(bench.context, bench.posterior, theta + order[k] * SMALL_PARAMETERS,
                            offsets + order[k] * (SMALL_ROWS + SMALL_PARAMETERS), &energy, gradient, alone);
     assert_true(energy == energies[k]);
     assert_memory_equal(gradient, gradients + k * SMALL_PARAMETERS, sizeof gradient);
@@ -260,7 +270,7 @@ static void zero_and_prior_starts(void **state) {
   for (size_t j = 0; j < N - 2; j++) check_relative(theta[j], 2 * offsets[M + j], 1e-15);
   check_relative(theta[N - 2], offsets[M + N - 2], 1e-15);
   check_relative(theta[N - 1], 4 + 0.5 * offsets[M + N - 1], 1e-15);
-  rpinn_posterior_energy(bench.posterior, theta, offsets, &energy, NULL, parts);
+  rpinn_posterior_energy(bench.context, bench.posterior, theta, offsets, &energy, NULL, parts);
   assert_true(parts[1] < 1e-25);
   bench_close(&bench);
   /* Without a prior there is nothing to draw from: those parameters stay as they are. */
@@ -348,11 +358,11 @@ static void linear_model(void **state) {
   double *J = calloc(2 * M * N + N * N + 2 * M + 6 * N, sizeof *J), *other = J + M * N, *A = other + M * N,
          *rows = A + N * N, *xi = rows + M, *theta = xi + M + N, *moved = theta + N, *gradient = moved + N,
          *origin = gradient + N, energy, higher;
-  assert_int_equal(rpinn_posterior_residuals(bench.posterior, origin, rows, J), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, origin, rows, J), RPINN_OK);
   /* Linear: the Jacobian is the same everywhere, and r(theta) = r(0) + J theta. */
   rpinn_posterior_start_glorot(bench.posterior, 1, theta);
   double *there = calloc(M, sizeof *there);
-  assert_int_equal(rpinn_posterior_residuals(bench.posterior, theta, there, other), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, theta, there, other), RPINN_OK);
   for (size_t i = 0; i < M; i++) {
     double sum = rows[i];
     for (size_t j = 0; j < N; j++) sum += J[i * N + j] * theta[j];
@@ -372,9 +382,9 @@ static void linear_model(void **state) {
       }
     }
     solve(A, theta, N);
-    rpinn_posterior_energy(bench.posterior, origin, offsets, &higher, gradient, NULL);
+    rpinn_posterior_energy(bench.context, bench.posterior, origin, offsets, &higher, gradient, NULL);
     double scale = norm(gradient, N);
-    rpinn_posterior_energy(bench.posterior, theta, offsets, &energy, gradient, NULL);
+    rpinn_posterior_energy(bench.context, bench.posterior, theta, offsets, &energy, gradient, NULL);
     check_true(norm(gradient, N) <= 1e-11 * scale, "the gradient is %g at the closed-form MAP, %g at 0",
                norm(gradient, N), scale);
     assert_true(energy < higher);
@@ -389,7 +399,7 @@ static void linear_model(void **state) {
     }
     for (size_t j = 0; j < N; j++) curvature += pow(root[j] * moved[j], 2);
     for (size_t j = 0; j < N; j++) moved[j] += theta[j];
-    rpinn_posterior_energy(bench.posterior, moved, offsets, &higher, NULL, NULL);
+    rpinn_posterior_energy(bench.context, bench.posterior, moved, offsets, &higher, NULL, NULL);
     check_true(fabs(higher - energy - 0.5 * curvature) <= 1e-11 * curvature, "%g, expected %g",
                higher - energy, 0.5 * curvature);
   }
@@ -420,7 +430,7 @@ static void frozen_layers(void **state) {
   assert_true(rpinn_posterior_num_rows(bench.posterior) <= 64);
   rpinn_posterior_start_glorot(bench.posterior, 0, theta);
   double *all = bench_parameters(&bench, 0, theta);
-  rpinn_posterior_residuals(bench.posterior, theta, rows, NULL);
+  rpinn_posterior_residuals(bench.context, bench.posterior, theta, rows, NULL);
   for (size_t p = 0; p < 20; p++) {
     double u = hand_network(network, all, bench_data(&bench, "u")->points.x + 2 * p, 0, 0).v;
     check_relative(rows[p], (u - bench_data(&bench, "u")->values[p]) / 0.1, 1e-12);

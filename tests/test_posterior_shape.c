@@ -123,7 +123,8 @@ static void products_of_a_network(void **state) {
   (void)state;
   ProblemBench bench = bench_load("poisson-linear", NULL);
   bench_build(&bench);
-  RpinnLeastSquares problem = rpinn_posterior_least_squares(bench.posterior);
+  RpinnPosteriorMember member = {.posterior = bench.posterior, .context = bench.context};
+  RpinnLeastSquares problem = rpinn_posterior_least_squares(&member);
   RpinnEnergyObjective *energy = rpinn_energy_objective_create(&problem, NULL);
   RpinnObjective objective = rpinn_energy_objective(energy);
   size_t N = problem.num_parameters;

@@ -188,7 +188,8 @@ static void test_tolerances_are_given(void **state) {
   rpinn_posterior_data_rows(bench.posterior, is_data);
   static const bool expected[] = {0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0};
   for (size_t i = 0; i < M; i++) assert_int_equal(is_data[i], expected[i]);
-  bench_require(&bench, rpinn_posterior_residuals(bench.posterior, zero, rows, slopes), "rows");
+  bench_require(&bench, rpinn_posterior_residuals(bench.context, bench.posterior, zero, rows, slopes),
+                "rows");
   Belief belief = prior_belief(model);
   for (size_t i = 0; i < M; i++)
     if (!is_data[i]) learn(&belief, rows[i], slopes + i * N);

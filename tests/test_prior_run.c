@@ -68,7 +68,7 @@ static void test_members(void **state) {
     rpinn_posterior_draw_offsets(posterior, k, offsets);
     rpinn_posterior_take_scale(posterior, scales[k]);
     check_close(posterior->model.prior_root[0], 1 / scales[k], 1e-12);
-    bench_require(&run.problem, rpinn_posterior_energy(posterior, theta, offsets, &loss, NULL, NULL),
+    bench_require(&run.problem, rpinn_posterior_energy(NULL, posterior, theta, offsets, &loss, NULL, NULL),
                   "energy");
     check_relative(loss, losses[k], 1e-8);
   }

@@ -333,11 +333,14 @@ static void shipped_formulas(void **state) {
       const RpinnCoordinate *coordinate = &bench.problem->coordinates[k % dimension];
       points[k] = coordinate->low + (coordinate->high - coordinate->low) * rpinn_stream_uniform(&stream);
     }
-    RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+    RpinnBatchMember member = {.theta = theta};
+    double *results = values;
     RpinnEvaluation evaluation = {
         .num_points = NUM_POINTS, .points = points, .num_programs = 1, .programs = &program};
     RpinnBackend *backend = bench.posterior->backend;
-    assert_int_equal(backend->operations->evaluate(backend, &batch, &evaluation, values), RPINN_OK);
+    assert_int_equal(rpinn_backend_evaluate(bench.context, backend, &(RpinnMemberBatch){1, &member},
+                                            &evaluation, &results),
+                     RPINN_OK);
     for (size_t p = 0; p < NUM_POINTS; p++) {
       double expected = cases[c].formula(bench.posterior->networks, parameters, points + p * dimension);
       scale = fmax(scale, fabs(expected));

@@ -116,8 +116,9 @@ static void compare_energies(const ProblemBench *a, const ProblemBench *b, const
     rpinn_posterior_start_glorot(both[k]->posterior, MEMBER, theta);
     rpinn_posterior_draw_offsets(both[k]->posterior, MEMBER, offsets);
     for (size_t j = 0; j < N; j++) theta[j] += 0.01 * sin((double)j);
-    assert_int_equal(rpinn_posterior_energy(both[k]->posterior, theta, offsets, energy, gradient, parts),
-                     RPINN_OK);
+    assert_int_equal(
+        rpinn_posterior_energy(both[k]->context, both[k]->posterior, theta, offsets, energy, gradient, parts),
+        RPINN_OK);
     check_true(isfinite(*energy), "the energy of %s is %g", name, *energy);
   }
   same_doubles(found[0], found[1], N, "starts", name);

@@ -205,12 +205,12 @@ static void check_linear_draws(const char *file) {
          *at_zero = calloc(V, sizeof(double));
   double *phi = calloc(V * N, sizeof(double)), *right = calloc(N * V, sizeof(double)),
          *column = calloc(V, sizeof(double));
-  require(context, rpinn_posterior_residuals(posterior, theta, rows, J));
-  require(context, rpinn_posterior_predict(posterior, theta, at_zero));
+  require(context, rpinn_posterior_residuals(context, posterior, theta, rows, J));
+  require(context, rpinn_posterior_predict(context, posterior, theta, at_zero));
   for (size_t a = 0; a < N; a++) {
     double root = posterior->model.prior_root[a];
     theta[a] = 1;
-    require(context, rpinn_posterior_predict(posterior, theta, column));
+    require(context, rpinn_posterior_predict(context, posterior, theta, column));
     theta[a] = 0;
     for (size_t v = 0; v < V; v++) right[a * V + v] = phi[v * N + a] = column[v] - at_zero[v];
     for (size_t i = 0; i < M; i++) mean[a] -= J[i * N + a] * rows[i];

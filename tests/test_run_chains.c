@@ -9,8 +9,10 @@ static const char settings[] = "method=nuts chains=3 samples=40 warmup=60 max_de
 
 static double energy_of(const HandRun *run, const double *theta) {
   double energy;
-  bench_require(&run->problem,
-                rpinn_posterior_energy(run->problem.posterior, theta, NULL, &energy, NULL, NULL), "energy");
+  bench_require(
+      &run->problem,
+      rpinn_posterior_energy(run->problem.context, run->problem.posterior, theta, NULL, &energy, NULL, NULL),
+      "energy");
   return energy;
 }
 

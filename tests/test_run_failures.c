@@ -52,8 +52,10 @@ static void check_loss(const ProblemBench *problem, uint64_t member, uint32_t at
   memcpy(theta, weights, model->unknown_start * sizeof *theta);
   theta[model->unknown_start] = s;
   rpinn_posterior_draw_offsets(problem->posterior, member | (uint64_t)attempt << 48, offsets);
-  bench_require(problem, rpinn_posterior_energy(problem->posterior, theta, offsets, &energy, NULL, NULL),
-                "energy");
+  bench_require(
+      problem,
+      rpinn_posterior_energy(problem->context, problem->posterior, theta, offsets, &energy, NULL, NULL),
+      "energy");
   check_same(loss, energy, 1e-9, "loss");
 }
 

@@ -20,7 +20,7 @@ static void check_losses(const HandRun *run, bool has_offsets) {
     assert_true(M + N <= 64 && N <= 32);
     bench_require(
         &run->problem,
-        rpinn_posterior_energy(posterior, theta, has_offsets ? offsets : NULL, &energy, gradient, own),
+        rpinn_posterior_energy(NULL, posterior, theta, has_offsets ? offsets : NULL, &energy, gradient, own),
         "energy");
     for (size_t j = 0; j < N; j++) square += gradient[j] * gradient[j];
     check_same(loss[i], energy, 1e-9, "loss");

@@ -49,7 +49,8 @@ static void check_losses(const HandRun *run) {
     double theta[32], gradient[32], energy, square = 0;
     hand_theta(run, i, theta);
     bench_require(&run->problem,
-                  rpinn_posterior_energy(run->problem.posterior, theta, NULL, &energy, gradient, NULL),
+                  rpinn_posterior_energy(run->problem.context, run->problem.posterior, theta, NULL, &energy,
+                                         gradient, NULL),
                   "energy");
     for (size_t j = 0; j < run->num_weights + 2; j++) square += gradient[j] * gradient[j];
     double by_hand = hand_check_likelihood(run, "level", 6, i) + hand_check_likelihood(run, "law", 5, i) +

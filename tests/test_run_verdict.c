@@ -47,7 +47,8 @@ static void close_run(MadeRun *made) {
 /* Mean of z and of z^2 of a term, in closed form. */
 static void find_exactly(const MadeRun *made, size_t term, double *mean, double *square) {
   RpinnPosterior *posterior = made->run->posteriors[0];
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(posterior);
+  RpinnPosteriorMember member = {.posterior = posterior};
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
   RpinnLinearisation *linearisation;
   double *theta = calloc(squares.num_parameters, sizeof *theta);
   size_t first = 0, count = posterior->model.terms[term].num_rows;

@@ -108,8 +108,9 @@ static RpinnStatus evaluate(RpinnContext *context, Job *job) {
   RpinnStatus status = theta && values ? RPINN_OK : RPINN_ERROR_MEMORY;
   for (uint64_t member = 0; member < 3 && status == RPINN_OK; member++) {
     rpinn_posterior_start_glorot(posterior, member, theta);
-    status = rpinn_posterior_energy(posterior, theta, NULL, &job->energy, theta + num_parameters, NULL);
-    if (status == RPINN_OK) status = rpinn_posterior_predict(posterior, theta, values);
+    status =
+        rpinn_posterior_energy(context, posterior, theta, NULL, &job->energy, theta + num_parameters, NULL);
+    if (status == RPINN_OK) status = rpinn_posterior_predict(context, posterior, theta, values);
     job->prediction = values[0];
   }
   free(theta);
@@ -206,13 +207,13 @@ static void plans_give_the_bits_of_single_evaluations(void **state) {
     double *theta = calloc(N, sizeof *theta), *once = calloc(size, sizeof *once),
            *planned_values = calloc(size, sizeof *once), *predicted = calloc(size, sizeof *once);
     assert_true(theta && once && planned_values && predicted);
-    assert_int_equal(rpinn_evaluation_plan(backend, &evaluation, &planned), RPINN_OK);
+    assert_int_equal(rpinn_evaluation_plan(bench.context, backend, &evaluation, &planned), RPINN_OK);
     for (uint64_t member = 0; member < NUM_MEMBERS; member++) {
-      RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+      RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
       rpinn_posterior_start_normal(bench.posterior, member, theta);
-      assert_int_equal(backend->operations->evaluate(backend, &batch, &evaluation, once), RPINN_OK);
-      assert_int_equal(rpinn_evaluation_run(&planned, &batch, planned_values), RPINN_OK);
-      assert_int_equal(rpinn_posterior_predict(bench.posterior, theta, predicted), RPINN_OK);
+      assert_int_equal(rpinn_backend_evaluate(bench.context, backend, &batch, &evaluation, &once), RPINN_OK);
+      assert_int_equal(rpinn_evaluation_run(bench.context, &planned, &batch, &planned_values), RPINN_OK);
+      assert_int_equal(rpinn_posterior_predict(bench.context, bench.posterior, theta, predicted), RPINN_OK);
       assert_memory_equal(planned_values, once, size * sizeof *once);
       assert_memory_equal(predicted, once, size * sizeof *once);
     }
@@ -286,14 +287,15 @@ static void plans_save_time(void **state) {
          *values = calloc(size, sizeof *values), single = HUGE_VAL, planned = HUGE_VAL;
   assert_true(theta && values);
   rpinn_posterior_start_glorot(bench.posterior, 0, theta);
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
   for (int round = 0; round < NUM_ROUNDS; round++) {
     double begun = processor_seconds();
     for (int k = 0; k < 20; k++)
-      assert_int_equal(backend->operations->evaluate(backend, &batch, &evaluation, values), RPINN_OK);
+      assert_int_equal(rpinn_backend_evaluate(bench.context, backend, &batch, &evaluation, &values),
+                       RPINN_OK);
     double between = processor_seconds();
     for (int k = 0; k < 20; k++)
-      assert_int_equal(rpinn_posterior_predict(bench.posterior, theta, values), RPINN_OK);
+      assert_int_equal(rpinn_posterior_predict(bench.context, bench.posterior, theta, values), RPINN_OK);
     single = fmin(single, between - begun);
     planned = fmin(planned, processor_seconds() - between);
   }

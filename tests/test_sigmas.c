@@ -142,7 +142,7 @@ static void expect_sigmas(const ProblemBench *bench, double a, double b, double 
   assert_true(model->prior_root[model->unknown_start] == 2 && model->prior_mean[model->unknown_start] == 2);
   assert_int_equal(model->num_terms, 3);
   for (size_t k = 0; k < 3; k++)
-    assert_true(model->terms[k].inverse_sigma == 1 / bench->posterior->sigmas.terms[k]);
+    assert_true(model->row_scale[model->terms[k].first_row] == 1 / bench->posterior->sigmas.terms[k]);
 }
 
 static ProblemBench unequal_with(const char *name, const char *value, const char *name_2,
@@ -193,7 +193,8 @@ static void prior_scale(void **state) {
   size_t N = rpinn_posterior_num_parameters(bench.posterior);
   assert_true(N <= 16);
   for (size_t j = 0; j < N; j++) theta[j] = 5;
-  assert_int_equal(rpinn_posterior_energy(bench.posterior, theta, NULL, &energy, NULL, energies), RPINN_OK);
+  assert_int_equal(
+      rpinn_posterior_energy(bench.context, bench.posterior, theta, NULL, &energy, NULL, energies), RPINN_OK);
   check_relative(energies[3], 0.5 * (5 - 2) * (5 - 2) / 0.25, 1e-15);
   bench_close(&bench);
 }

@@ -64,7 +64,8 @@ static void rank_data_set(ProblemBench *bench, const RpinnSimulation *simulation
   for (size_t k = 0; k < DRAWS; k++) {
     rpinn_stream_normals(&stream, M + N, noise);
     assert_int_equal(rpinn_linearisation_draw(linearisation, noise, draw), RPINN_OK);
-    assert_int_equal(rpinn_draw_outputs_evaluate(&outputs, posterior, draw, values), RPINN_OK);
+    assert_int_equal(rpinn_draw_outputs_evaluate(bench->context, &outputs, posterior, draw, values),
+                     RPINN_OK);
     assert_int_equal(target.squares.residuals(target.squares.data, draw, rows), RPINN_OK);
     double log_likelihood = 0;
     for (size_t t = 0, row = 0; t < posterior->model.num_terms; t++)
@@ -160,7 +161,7 @@ static void every_row_is_data_of_the_draw(void **state) {
     for (size_t j = 0; j < N; j++)
       theta[j] = posterior->model.prior_mean[j] + theta[j] / posterior->model.prior_root[j];
     check_close(theta[N - 1], simulation.outputs[11], 1e-12); /* c, behind 11 points of u */
-    assert_int_equal(rpinn_posterior_residuals(bench.posterior, theta, rows, NULL), RPINN_OK);
+    assert_int_equal(rpinn_posterior_residuals(bench.context, bench.posterior, theta, rows, NULL), RPINN_OK);
     double log_likelihood = 0;
     for (size_t t = 0, row = 0; t < 4; t++)
       for (size_t i = 0; i < posterior->terms[t].num_rows; i++, row++) {

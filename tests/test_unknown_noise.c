@@ -52,12 +52,12 @@ static Linear linear_of(RpinnPosterior *posterior) {
   assert_true(linear.M <= MOST_ROWS && linear.N <= MOST_PARAMETERS &&
               rpinn_posterior_num_predictions(posterior) <= POINTS);
   rpinn_posterior_set_noise(posterior, NULL);
-  assert_int_equal(rpinn_posterior_residuals(posterior, theta, zero, NULL), RPINN_OK);
-  assert_int_equal(rpinn_posterior_predict(posterior, theta, nothing), RPINN_OK);
+  assert_int_equal(rpinn_posterior_residuals(NULL, posterior, theta, zero, NULL), RPINN_OK);
+  assert_int_equal(rpinn_posterior_predict(NULL, posterior, theta, nothing), RPINN_OK);
   for (size_t j = 0; j < linear.N; j++) { /* columns: the model at unit vectors */
     theta[j] = 1;
-    assert_int_equal(rpinn_posterior_residuals(posterior, theta, rows, NULL), RPINN_OK);
-    assert_int_equal(rpinn_posterior_predict(posterior, theta, values), RPINN_OK);
+    assert_int_equal(rpinn_posterior_residuals(NULL, posterior, theta, rows, NULL), RPINN_OK);
+    assert_int_equal(rpinn_posterior_predict(NULL, posterior, theta, values), RPINN_OK);
     for (size_t i = 0; i < linear.M; i++) linear.A[i][j] = rows[i] - zero[i];
     for (size_t p = 0; p < rpinn_posterior_num_predictions(posterior); p++)
       linear.B[p][j] = values[p] - nothing[p];
@@ -262,7 +262,7 @@ static void joint_energy_has_its_slopes(void **state) {
   ProblemBench bench = bench_parse(two_yaml, NULL);
   bench_build(&bench);
   RpinnPosterior *posterior = bench.posterior;
-  RpinnPosteriorMember member = {posterior, NULL};
+  RpinnPosteriorMember member = {.posterior = posterior, .context = bench.context};
   RpinnObjective joint = rpinn_posterior_joint_objective(&member);
   size_t N = posterior->model.num_parameters;
   double theta[MOST_PARAMETERS + 2], gradient[MOST_PARAMETERS + 2], value, above, below, parts[3], plain;
@@ -279,7 +279,7 @@ static void joint_energy_has_its_slopes(void **state) {
     check_close(gradient[j], (above - below) / 2e-6, 1e-5 * (1 + fabs(gradient[j])));
   }
   rpinn_posterior_set_noise(posterior, NULL); /* parts at the starts, scaled to eta by hand */
-  assert_int_equal(rpinn_posterior_energy(posterior, theta, NULL, &plain, NULL, parts), RPINN_OK);
+  assert_int_equal(rpinn_posterior_energy(NULL, posterior, theta, NULL, &plain, NULL, parts), RPINN_OK);
   double expected = parts[2];
   for (size_t k = 0; k < 2; k++) {
     const RpinnNoiseLevel *noise = &posterior->noises[k];

@@ -126,9 +126,9 @@ static RpinnStatus follow(RpinnOptimizer *optimizer, const Setup *setup, const C
 
 static RpinnStatus run_one(const Setup *setup, const Case *work, const char *precision, Method method,
                            size_t member) {
-  RpinnPosteriorMember target = {setup->posterior, setup->offsets};
+  RpinnPosteriorMember target = {setup->posterior, setup->offsets, setup->context};
   RpinnObjective objective = rpinn_posterior_objective(&target);
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(setup->posterior);
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(&target);
   RpinnOptimizer *optimizer = NULL;
   char label[128];
   rpinn_posterior_start_glorot(setup->posterior, member, setup->theta);

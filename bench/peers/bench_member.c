@@ -57,7 +57,7 @@ static RpinnStatus create_member(RpinnContext *context, const char *problem, int
     return rpinn_fail_memory(context);
   rpinn_posterior_start_glorot(member->posterior, number, member->state.theta);
   rpinn_posterior_draw_offsets(member->posterior, number, member->offsets);
-  member->target = (RpinnPosteriorMember){member->posterior, member->offsets};
+  member->target = (RpinnPosteriorMember){.posterior = member->posterior, .offsets = member->offsets};
   member->objective = rpinn_posterior_objective(&member->target);
   member->rule = (RpinnAdamRule){
       .learning_rate = rpinn_problem_setting_number(member->problem, RPINN_SETTING_LEARNING_RATE),
@@ -117,7 +117,7 @@ static void json_model(RpinnJson *json, const RpinnPosterior *posterior) {
     const RpinnTermModel *term = &model->terms[t];
     rpinn_json_open(json, NULL, '{');
     rpinn_json_text(json, "name", rpinn_posterior_term_name(posterior, t));
-    rpinn_json_number(json, "sigma", 1 / term->inverse_sigma);
+    rpinn_json_number(json, "sigma", 1 / model->row_scale[term->first_row]);
     json_numbers(json, "points", term->points, term->num_points * model->num_coordinates);
     json_numbers(json, "data", term->targets, term->num_points);
     rpinn_json_close(json, '}');
@@ -147,13 +147,13 @@ static RpinnStatus export_member(RpinnContext *context, Member *member) {
   rpinn_json_close(&json, '}');
   json_numbers(&json, "offsets", member->offsets, M + N);
   json_numbers(&json, "theta", member->state.theta, N);
-  RPINN_TRY(rpinn_posterior_energy(member->posterior, member->state.theta, member->offsets, &energy,
+  RPINN_TRY(rpinn_posterior_energy(context, member->posterior, member->state.theta, member->offsets, &energy,
                                    member->gradient, NULL));
   rpinn_json_number(&json, "energy", energy);
   json_numbers(&json, "gradient", member->gradient, N);
   RPINN_TRY(advance(member, NUM_STEPS));
-  RPINN_TRY(
-      rpinn_posterior_energy(member->posterior, member->state.theta, member->offsets, &energy, NULL, NULL));
+  RPINN_TRY(rpinn_posterior_energy(context, member->posterior, member->state.theta, member->offsets, &energy,
+                                   NULL, NULL));
   rpinn_json_number(&json, "num_steps", NUM_STEPS);
   rpinn_json_number(&json, "energy_after_steps", energy);
   rpinn_json_close(&json, '}');

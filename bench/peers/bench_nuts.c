@@ -45,7 +45,7 @@ static RpinnStatus create_chain(Chain *chain, uint64_t number) {
   if (status == RPINN_OK)
     status = rpinn_posterior_create(chain->context, chain->problem, false, &chain->posterior);
   if (status != RPINN_OK) return status;
-  chain->member = (RpinnPosteriorMember){chain->posterior, NULL};
+  chain->member = (RpinnPosteriorMember){.posterior = chain->posterior, .context = chain->context};
   chain->objective = rpinn_posterior_objective(&chain->member);
   chain->density = rpinn_log_density_of_objective(&chain->objective);
   chain->start = calloc(chain->density.num_parameters, sizeof(double));

@@ -37,24 +37,27 @@ RPINN_API double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior);
 
 /* E at theta [N] with offsets [M+N] or NULL. gradient [N] and term_energies [num_terms + 1] (prior last) may
  * be NULL. */
-RPINN_API RpinnStatus rpinn_posterior_energy(RpinnPosterior *posterior, const double *theta,
-                                             const double *offsets, double *energy, double *gradient,
-                                             double *term_energies);
+RPINN_API RpinnStatus rpinn_posterior_energy(RpinnContext *context, RpinnPosterior *posterior,
+                                             const double *theta, const double *offsets, double *energy,
+                                             double *gradient, double *term_energies);
 /* rows [M] without offsets; jacobian [M][N] may be NULL. */
-RPINN_API RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *theta, double *rows,
-                                                double *jacobian);
+RPINN_API RpinnStatus rpinn_posterior_residuals(RpinnContext *context, RpinnPosterior *posterior,
+                                                const double *theta, double *rows, double *jacobian);
 
 /* The quantities of `predict:` at its points: values [num quantities][num_predictions]. */
-RPINN_API RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values);
+RPINN_API RpinnStatus rpinn_posterior_predict(RpinnContext *context, RpinnPosterior *posterior,
+                                              const double *theta, double *values);
 RPINN_API size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior);
 
-/* The same as abstract targets. The member must stay where it is while the objective is used. */
+/* The same as abstract targets. The member must stay where it is while they are used. */
 typedef struct RpinnPosteriorMember {
   RpinnPosterior *posterior;
-  const double *offsets; /* [M+N] or NULL */
+  const double *offsets; /* [M+N] or NULL; of the objective, for rows are without them */
+  RpinnContext *
+      context; /* where failures are told, of the thread that uses the targets; NULL: by their status alone */
 } RpinnPosteriorMember;
 RPINN_API RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member);
-RPINN_API RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosterior *posterior);
+RPINN_API RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosteriorMember *member);
 
 /* Where member number `member` starts: Glorot's networks, unknowns at their start. */
 RPINN_API void rpinn_posterior_start_glorot(const RpinnPosterior *posterior, uint64_t member, double *theta);

@@ -72,6 +72,7 @@ static void make_printable(char *text) {
 
 static RpinnStatus record(RpinnContext *context, RpinnStatus status, RpinnPlace place, const char *format,
                           va_list arguments) {
+  if (!context) return status;
   RpinnError *error = &context->error;
   error->status = status;
   snprintf(error->file, sizeof error->file, "%s", place.file ? place.file : "");
@@ -110,6 +111,7 @@ RpinnStatus rpinn_fail_interrupted(RpinnContext *context) {
 RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const char *verb, const char *file) {
   int reason = errno;
   rpinn_fail(context, status, "cannot %s this file: %s", verb, strerror(reason));
+  if (!context) return status;
   snprintf(context->error.file, sizeof context->error.file, "%s", file);
   make_printable(context->error.file);
   return status;

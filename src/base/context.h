@@ -26,7 +26,8 @@ typedef struct RpinnPlace {
 } RpinnPlace;
 
 /* Record a failure and return its status, so that `return rpinn_fail(…)` is one line. The first failure of a
- * call chain is the one that tells the cause: callers hand it on with RPINN_TRY and do not overwrite it. */
+ * call chain is the one that tells the cause: callers hand it on with RPINN_TRY and do not overwrite it. Where there is no
+ * context, nobody hears of it but by the status. */
 RpinnStatus rpinn_fail(RpinnContext *context, RpinnStatus status, const char *format, ...) RPINN_PRINTF(3, 4);
 RpinnStatus rpinn_fail_at(RpinnContext *context, RpinnPlace place, const char *format, ...)
     RPINN_PRINTF(3, 4);

@@ -140,16 +140,15 @@ static double best_rate(const Products *products, const Case *line, double secon
 typedef struct Member {
   RpinnProblem *problem;
   RpinnPosterior *posterior;
-  double *theta, *m, *v;
-  size_t t;
+  RpinnAdamState state;
 } Member;
 
 static void destroy_member(Member *member) {
   rpinn_posterior_destroy(member->posterior);
   rpinn_problem_destroy(member->problem);
-  free(member->theta);
-  free(member->m);
-  free(member->v);
+  free(member->state.theta);
+  free(member->state.m);
+  free(member->state.v);
 }
 
 static RpinnStatus create_member(RpinnContext *context, const Case *line, const char *precision,
@@ -162,21 +161,20 @@ static RpinnStatus create_member(RpinnContext *context, const Case *line, const 
   RPINN_TRY(rpinn_problem_load(context, line->problem, &options, &member->problem));
   RPINN_TRY(rpinn_posterior_create(context, member->problem, false, &member->posterior));
   size_t N = member->posterior->model.num_parameters;
-  member->theta = calloc(N, sizeof(double));
-  member->m = calloc(N, sizeof(double));
-  member->v = calloc(N, sizeof(double));
-  if (!member->theta || !member->m || !member->v) return rpinn_fail_memory(context);
-  rpinn_posterior_start_glorot(member->posterior, 0, member->theta);
+  member->state =
+      (RpinnAdamState){calloc(N, sizeof(double)), calloc(N, sizeof(double)), calloc(N, sizeof(double)), 0};
+  if (!member->state.theta || !member->state.m || !member->state.v) return rpinn_fail_memory(context);
+  rpinn_posterior_start_glorot(member->posterior, 0, member->state.theta);
   return RPINN_OK;
 }
 
 static void advance(Member *member, size_t num_steps) {
   RpinnBackend *backend = member->posterior->backend;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = member->theta};
+  RpinnBatchMember own = {.theta = member->state.theta};
   RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
-  RpinnAdamStates states = {member->theta, member->m, member->v, &member->t};
+  RpinnAdamState *state = &member->state;
   double energy;
-  backend->operations->adam_advance(backend, &batch, &rule, &states, num_steps, &energy);
+  rpinn_backend_adam_advance(NULL, backend, &(RpinnMemberBatch){1, &own}, &rule, &state, num_steps, &energy);
 }
 
 /* Iterations per second over about `seconds`. */
@@ -263,13 +261,15 @@ static void destroy_jacobian_work(JacobianWork *work) {
 static double jacobian_cost(JacobianWork *work) {
   enum { GRADIENTS = 3 };
   RpinnPosterior *posterior = work->member.posterior;
-  double *theta = work->member.theta, *gradient = work->member.m, energy;
+  double *theta = work->member.state.theta, *gradient = work->member.state.m, energy;
   double start = now(own_clock);
-  for (int i = 0; i < GRADIENTS; i++) rpinn_posterior_energy(posterior, theta, NULL, &energy, gradient, NULL);
+  for (int i = 0; i < GRADIENTS; i++)
+    rpinn_posterior_energy(NULL, posterior, theta, NULL, &energy, gradient, NULL);
   double begin = now(own_clock);
-  rpinn_posterior_residuals(posterior, theta, work->rows, work->jacobian);
+  rpinn_posterior_residuals(NULL, posterior, theta, work->rows, work->jacobian);
   double end = now(own_clock);
-  for (int i = 0; i < GRADIENTS; i++) rpinn_posterior_energy(posterior, theta, NULL, &energy, gradient, NULL);
+  for (int i = 0; i < GRADIENTS; i++)
+    rpinn_posterior_energy(NULL, posterior, theta, NULL, &energy, gradient, NULL);
   double gradients = begin - start + now(own_clock) - end;
   return (end - begin) / (gradients / (2 * GRADIENTS));
 }
@@ -286,7 +286,7 @@ typedef struct NutsWork {
 
 static RpinnStatus create_nuts_work(RpinnContext *context, NutsWork *work) {
   RPINN_TRY(create_member(context, &cases[NUTS_CASE], "float", &work->member));
-  work->target = (RpinnPosteriorMember){.posterior = work->member.posterior};
+  work->target = (RpinnPosteriorMember){.posterior = work->member.posterior, .context = context};
   work->objective = rpinn_posterior_objective(&work->target);
   RpinnLogDensity density = rpinn_log_density_of_objective(&work->objective);
   RpinnNutsOptions options = rpinn_nuts_default_options();
@@ -295,7 +295,7 @@ static RpinnStatus create_nuts_work(RpinnContext *context, NutsWork *work) {
   options.metric = RPINN_METRIC_UNIT;
   options.first_step = 1e-7;
   RPINN_TRY(rpinn_nuts_create(context, &density, &options, &work->nuts));
-  return rpinn_nuts_start(context, work->nuts, 0, 0, work->member.theta);
+  return rpinn_nuts_start(context, work->nuts, 0, 0, work->member.state.theta);
 }
 
 static void destroy_nuts_work(NutsWork *work) {

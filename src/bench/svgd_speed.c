@@ -83,7 +83,7 @@ static RpinnStatus create_posterior(RpinnContext *context, Half *half) {
   RpinnProblemOptions options = {.preset = "paper", .num_overrides = 3, .overrides = overrides};
   RPINN_TRY(rpinn_problem_load(context, "poisson-linear", &options, &half->problem));
   RPINN_TRY(rpinn_posterior_create(context, half->problem, false, &half->posterior));
-  half->member = (RpinnPosteriorMember){half->posterior, NULL};
+  half->member = (RpinnPosteriorMember){.posterior = half->posterior};
   half->objective = rpinn_posterior_objective(&half->member);
   half->density = rpinn_log_density_of_objective(&half->objective);
   return RPINN_OK;

@@ -113,8 +113,8 @@ static RpinnStatus choose_effort(Examiner *examiner) {
 /* ---- the smaller model ---- */
 
 /* So many points, the first and the last among them. Of a matrix that mixes them as many rows, and the columns of these
- * points: derivatives ask for no more. */
-static RpinnStatus thin_term(Examiner *examiner, RpinnTermModel *term) {
+ * points: derivatives ask for no more. scales: of the term's rows, of which the first remain. */
+static RpinnStatus thin_term(Examiner *examiner, RpinnTermModel *term, double *scales) {
   RpinnArena *arena = examiner->check->arena;
   size_t all = term->num_points, dimension = examiner->model.num_coordinates,
          count = examiner->effort.points_per_term;
@@ -127,6 +127,7 @@ static RpinnStatus thin_term(Examiner *examiner, RpinnTermModel *term) {
     size_t from = p * (all - 1) / (count - 1);
     memcpy(points + p * dimension, term->points + from * dimension, dimension * sizeof *points);
     targets[p] = term->targets[from];
+    if (!term->mix) scales[p] = scales[from];
     for (size_t j = 0; term->mix && j < num_rows; j++) mix[j * count + p] = term->mix[j * all + from];
   }
   term->points = points;
@@ -143,18 +144,23 @@ static RpinnStatus thin_terms(Examiner *examiner) {
   examiner->model = posterior->model;
   examiner->model.num_rows = 0;
   examiner->terms = RPINN_ARENA_NEW(arena, RpinnTermModel, posterior->model.num_terms);
+  double *scales = RPINN_ARENA_NEW(arena, double, posterior->model.num_rows);
   examiner->group_sizes = RPINN_ARENA_NEW(arena, size_t, posterior->model.num_terms);
   examiner->group_errors = RPINN_ARENA_NEW(arena, double, posterior->model.num_terms);
-  if (!examiner->terms || !examiner->group_sizes || !examiner->group_errors)
+  if (!examiner->terms || !scales || !examiner->group_sizes || !examiner->group_errors)
     return rpinn_fail_memory(examiner->context);
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     RpinnTermModel *term = &examiner->terms[t];
+    double *own = scales + examiner->model.num_rows;
     *term = posterior->model.terms[t];
-    if (term->num_points > examiner->effort.points_per_term) RPINN_TRY(thin_term(examiner, term));
+    memcpy(own, posterior->model.row_scale + term->first_row, term->num_rows * sizeof *own);
+    if (term->num_points > examiner->effort.points_per_term) RPINN_TRY(thin_term(examiner, term, own));
+    term->first_row = examiner->model.num_rows;
     examiner->group_sizes[t] = term->num_rows;
     examiner->model.num_rows += term->num_rows;
   }
   examiner->model.terms = examiner->terms;
+  examiner->model.row_scale = scales;
   return RPINN_OK;
 }
 
@@ -194,9 +200,10 @@ typedef struct JetLine {
 
 static RpinnStatus evaluate_at(Examiner *examiner, const RpinnResidualProgram *program, const double *x,
                                double *value) {
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = examiner->theta};
+  RpinnBatchMember member = {.theta = examiner->theta};
   RpinnEvaluation evaluation = {.num_points = 1, .points = x, .num_programs = 1, .programs = &program};
-  return examiner->backend->operations->evaluate(examiner->backend, &batch, &evaluation, value);
+  return rpinn_backend_evaluate(examiner->context, examiner->backend, &(RpinnMemberBatch){1, &member},
+                                &evaluation, &value);
 }
 
 static RpinnStatus jet_along(void *user, double t, double *value) {
@@ -285,13 +292,16 @@ static RpinnStatus check_jets(Examiner *examiner, size_t t) {
 
 static RpinnStatus model_residuals(void *data, const double *theta, double *rows) {
   Examiner *examiner = data;
-  return examiner->backend->operations->residuals(examiner->backend, theta, rows, NULL);
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_residuals(examiner->context, examiner->backend, &(RpinnMemberBatch){1, &member}, &rows,
+                                 NULL);
 }
 
 static RpinnStatus model_energy(void *data, const double *theta, double *value, double *gradient) {
   Examiner *examiner = data;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta, .offsets = examiner->offsets};
-  return examiner->backend->operations->energies(examiner->backend, &batch, value, gradient, NULL);
+  RpinnBatchMember member = {.theta = theta, .offsets = examiner->offsets};
+  return rpinn_backend_energies(examiner->context, examiner->backend, &(RpinnMemberBatch){1, &member}, value,
+                                &gradient, NULL);
 }
 
 /* The gradient of the smaller model equals J^T (r - xi) + prior rows, entry by entry, in relation to |J|^T
@@ -300,8 +310,9 @@ static RpinnStatus check_consistency(Examiner *examiner) {
   const RpinnEnergyModel *model = &examiner->model;
   size_t N = model->num_parameters, M = model->num_rows;
   double value;
-  RPINN_TRY(examiner->backend->operations->residuals(examiner->backend, examiner->theta, examiner->rows,
-                                                     examiner->jacobian));
+  RpinnBatchMember member = {.theta = examiner->theta};
+  RPINN_TRY(rpinn_backend_residuals(examiner->context, examiner->backend, &(RpinnMemberBatch){1, &member},
+                                    &examiner->rows, &examiner->jacobian));
   RPINN_TRY(model_energy(examiner, examiner->theta, &value, examiner->gradient));
   for (size_t j = 0; j < N; j++) {
     double sum = 0, size = 0;
@@ -556,8 +567,8 @@ static RpinnStatus examine(Examiner *examiner) {
   check->jacobian_errors = RPINN_ARENA_NEW(check->arena, double, posterior->model.num_terms);
   if (!check->term_energies || !check->jet_errors || !check->jacobian_errors)
     return rpinn_fail_memory(examiner->context);
-  RPINN_TRY(
-      rpinn_posterior_energy(posterior, examiner->theta, NULL, &check->energy, NULL, check->term_energies));
+  RPINN_TRY(rpinn_posterior_energy(examiner->context, posterior, examiner->theta, NULL, &check->energy, NULL,
+                                   check->term_energies));
   for (size_t t = 0; t < posterior->model.num_terms; t++) RPINN_TRY(check_jets(examiner, t));
   RPINN_TRY(check_consistency(examiner));
   RPINN_TRY(check_blocks(examiner));
@@ -576,7 +587,7 @@ RpinnStatus rpinn_check_create(RpinnContext *context, const RpinnProblem *proble
   RpinnStatus status = check_size(context, problem);
   if (status == RPINN_OK) status = rpinn_posterior_create(context, problem, false, &(*check)->posterior);
   if (status == RPINN_OK) status = examine(&examiner);
-  if (examiner.backend) examiner.backend->operations->destroy(examiner.backend);
+  rpinn_backend_destroy(examiner.backend);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* targets report no message of their own */
   if (status != RPINN_OK) {
     rpinn_check_destroy(*check);

@@ -5,6 +5,7 @@
  * paused, a run in pieces looks at the same points as one in a single piece. */
 #include <math.h>
 
+#include "adam_rule.h"
 #include "dense_algebra.h"
 #include "optimizer.h"
 #include "target_check.h"
@@ -24,20 +25,6 @@ typedef struct Adam {
   bool looks_then;      /* the chunk ends with them */
   bool is_looking;      /* at the loss: nothing comes after it */
 } Adam;
-
-/* One iteration from the gradient at theta, written as the rule is. */
-static void apply_rule(const RpinnAdamRule *rule, RpinnAdamState *state, const double *gradient, size_t N) {
-  double t = (double)state->t;
-  double rate = rule->learning_rate * pow(rule->decay_rate, t / rule->decay_steps);
-  double correct_m = 1 - pow(rule->beta1, t + 1), correct_v = 1 - pow(rule->beta2, t + 1);
-  for (size_t j = 0; j < N; j++) {
-    double g = gradient[j];
-    state->m[j] = rule->beta1 * state->m[j] + (1 - rule->beta1) * g;
-    state->v[j] = rule->beta2 * state->v[j] + (1 - rule->beta2) * g * g;
-    state->theta[j] -= rate * (state->m[j] / correct_m) / (sqrt(state->v[j] / correct_v) + rule->epsilon);
-  }
-  state->t++;
-}
 
 static bool ask_gradient(Adam *adam) {
   RpinnRequest *request = &adam->base.request;
@@ -95,7 +82,7 @@ static bool answered(RpinnOptimizer *optimizer) {
     return false;
   }
   if (adam->steps_left) {
-    apply_rule(&adam->rule, &adam->state, adam->gradient, optimizer->num_parameters);
+    rpinn_adam_apply(&adam->rule, &adam->state, adam->gradient, optimizer->num_parameters);
     if (--adam->steps_left) return ask_gradient(adam);
   }
   optimizer->num_iterations += adam->num_steps;

@@ -1,40 +1,50 @@
 #include "double_target.h"
 
 static RpinnStatus rows_only(void *data, const double *theta, double *rows) {
-  RpinnBackend *backend = data;
-  return backend->operations->residuals(backend, theta, rows, NULL);
+  const RpinnDoubleTarget *target = data;
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_residuals(target->context, target->backend, &(RpinnMemberBatch){1, &member}, &rows,
+                                 NULL);
 }
 
 static RpinnStatus rows_and_jacobian(void *data, const double *theta, double *rows, double *jacobian) {
-  RpinnBackend *backend = data;
-  return backend->operations->residuals(backend, theta, rows, jacobian);
+  const RpinnDoubleTarget *target = data;
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_residuals(target->context, target->backend, &(RpinnMemberBatch){1, &member}, &rows,
+                                 &jacobian);
 }
 
 static RpinnStatus times(void *data, const double *theta, const double *direction, double *product) {
-  RpinnBackend *backend = data;
-  return backend->operations->jacobian_times(backend, theta, direction, product);
+  const RpinnDoubleTarget *target = data;
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_jacobian_times(target->context, target->backend, &(RpinnMemberBatch){1, &member},
+                                      &direction, &product);
 }
 
 static RpinnStatus transposed_times(void *data, const double *theta, const double *weights, double *product) {
-  RpinnBackend *backend = data;
-  return backend->operations->transposed_times(backend, theta, weights, product);
+  const RpinnDoubleTarget *target = data;
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_transposed_times(target->context, target->backend, &(RpinnMemberBatch){1, &member},
+                                        &weights, &product);
 }
 
 static RpinnStatus gram(void *data, const double *theta, const double *scale, double *rows, double *product) {
-  RpinnBackend *backend = data;
-  return backend->operations->gram(backend, theta, scale, rows, product);
+  const RpinnDoubleTarget *target = data;
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_gram(target->context, target->backend, &(RpinnMemberBatch){1, &member}, &scale, &rows,
+                            &product);
 }
 
 static RpinnStatus open_in(RpinnContext *context, const RpinnPosterior *posterior, RpinnPrecision precision,
                            RpinnDoubleTarget *target) {
   const RpinnEnergyModel *model = &posterior->model;
-  *target = (RpinnDoubleTarget){0};
+  *target = (RpinnDoubleTarget){.context = context};
   RPINN_TRY(rpinn_cpu_backend.create(context, model, precision, &target->backend));
   target->squares = (RpinnLeastSquares){.num_parameters = model->num_parameters,
                                         .num_rows = model->num_rows,
                                         .prior_root = model->prior_root,
                                         .prior_mean = model->prior_mean,
-                                        .data = target->backend,
+                                        .data = target,
                                         .residuals = rows_only,
                                         .jacobian = rows_and_jacobian,
                                         .jacobian_times = times,
@@ -54,6 +64,6 @@ RpinnStatus rpinn_single_target_open(RpinnContext *context, const RpinnPosterior
 }
 
 void rpinn_double_target_close(RpinnDoubleTarget *target) {
-  if (target->backend) target->backend->operations->destroy(target->backend);
+  rpinn_backend_destroy(target->backend);
   target->backend = NULL;
 }

@@ -7,6 +7,8 @@
 #include "posterior.h"
 
 typedef struct RpinnDoubleTarget {
+  RpinnContext
+      *context; /* where failures are told: that of opening, until another thread puts its own here */
   RpinnBackend *backend;
   RpinnLeastSquares squares; /* with the prior of the posterior; a caller may put another in its place */
 } RpinnDoubleTarget;

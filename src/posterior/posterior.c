@@ -69,17 +69,15 @@ static RpinnStatus compile_all(RpinnContext *context, RpinnPosterior *posterior,
   return RPINN_OK;
 }
 
-/* 1/s of the rows of a term whose s differ; NULL for others. */
-static RpinnStatus invert_rows(RpinnContext *context, const RpinnPosterior *posterior, size_t term,
-                               const double **inverses) {
-  const double *rows = posterior->sigmas.rows[term];
-  size_t count = posterior->data->terms[term].points.count;
-  *inverses = NULL;
-  if (!rows) return RPINN_OK;
-  double *inverse = RPINN_ARENA_NEW(posterior->arena, double, count);
-  if (!inverse) return rpinn_fail_memory(context);
-  for (size_t p = 0; p < count; p++) inverse[p] = 1 / rows[p];
-  *inverses = inverse;
+/* 1/s of every row of the fitted terms. */
+static RpinnStatus make_row_scales(RpinnContext *context, RpinnPosterior *posterior) {
+  const RpinnEnergyModel *model = &posterior->model;
+  double *scale = RPINN_ARENA_NEW(posterior->arena, double, model->num_rows);
+  if (!scale) return rpinn_fail_memory(context);
+  posterior->model.row_scale = posterior->row_scale = scale;
+  for (size_t t = 0; t < model->num_terms; t++)
+    for (size_t i = 0; i < model->terms[t].num_rows; i++)
+      scale[model->terms[t].first_row + i] = 1 / rpinn_posterior_row_sigma(posterior, t, i);
   return RPINN_OK;
 }
 
@@ -93,22 +91,19 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnPosterior *posterior,
   if (!posterior->terms || !posterior->fitted) return rpinn_fail_memory(context);
   for (size_t t = 0; t < problem->num_terms; t++) {
     const RpinnTermData *data = &posterior->data->terms[t];
-    const double *inverses;
     if (problem->terms[t].is_test) continue;
-    RPINN_TRY(invert_rows(context, posterior, t, &inverses));
     posterior->fitted[model->num_terms] = t;
     posterior->terms[model->num_terms++] = (RpinnTermModel){.num_points = data->points.count,
                                                             .num_rows = data->num_rows,
+                                                            .first_row = model->num_rows,
                                                             .points = data->points.x,
                                                             .program = programs[t],
                                                             .targets = data->values,
-                                                            .mix = data->mix,
-                                                            .inverse_sigma = 1 / posterior->sigmas.terms[t],
-                                                            .inverse_sigmas = inverses};
+                                                            .mix = data->mix};
     model->num_rows += data->num_rows;
   }
   model->terms = posterior->terms;
-  return RPINN_OK;
+  return make_row_scales(context, posterior);
 }
 
 /* 1/s for each parameter of a network: W [num_out][num_in], then b [num_out], layer by layer. */
@@ -305,7 +300,7 @@ void rpinn_posterior_destroy(RpinnPosterior *posterior) {
   if (!posterior) return;
   for (size_t k = 0; posterior->plans && k < 1 + posterior->problem->num_terms; k++)
     rpinn_evaluation_release(&posterior->plans[k]);
-  if (posterior->backend) posterior->backend->operations->destroy(posterior->backend);
+  rpinn_backend_destroy(posterior->backend);
   if (!posterior->is_shared) {
     rpinn_data_set_destroy(posterior->data);
     if (posterior->problem) rpinn_expression_pool_destroy(posterior->problem->pool);
@@ -350,37 +345,41 @@ void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *jso
 
 /* ---- values ---- */
 
-RpinnStatus rpinn_posterior_energy(RpinnPosterior *posterior, const double *theta, const double *offsets,
-                                   double *energy, double *gradient, double *term_energies) {
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta, .offsets = offsets};
-  return posterior->backend->operations->energies(posterior->backend, &batch, energy, gradient,
-                                                  term_energies);
+RpinnStatus rpinn_posterior_energy(RpinnContext *context, RpinnPosterior *posterior, const double *theta,
+                                   const double *offsets, double *energy, double *gradient,
+                                   double *term_energies) {
+  RpinnBatchMember member = {.theta = theta, .offsets = offsets};
+  return rpinn_backend_energies(context, posterior->backend, &(RpinnMemberBatch){1, &member}, energy,
+                                &gradient, &term_energies);
 }
 
-RpinnStatus rpinn_posterior_residuals(RpinnPosterior *posterior, const double *theta, double *rows,
-                                      double *jacobian) {
-  return posterior->backend->operations->residuals(posterior->backend, theta, rows, jacobian);
+RpinnStatus rpinn_posterior_residuals(RpinnContext *context, RpinnPosterior *posterior, const double *theta,
+                                      double *rows, double *jacobian) {
+  RpinnBatchMember member = {.theta = theta};
+  return rpinn_backend_residuals(context, posterior->backend, &(RpinnMemberBatch){1, &member}, &rows,
+                                 jacobian ? &jacobian : NULL);
 }
 
-static RpinnStatus run_plan(RpinnPosterior *posterior, RpinnPlannedEvaluation *plan,
+static RpinnStatus run_plan(RpinnContext *context, RpinnPosterior *posterior, RpinnPlannedEvaluation *plan,
                             const RpinnPointSet *points, size_t num_programs,
                             const RpinnResidualProgram *const *programs, const double *theta,
                             double *values) {
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = theta};
+  RpinnBatchMember member = {.theta = theta};
   RpinnEvaluation evaluation = {
       .num_points = points->count, .points = points->x, .num_programs = num_programs, .programs = programs};
-  if (!plan->backend) RPINN_TRY(rpinn_evaluation_plan(posterior->backend, &evaluation, plan));
-  return rpinn_evaluation_run(plan, &batch, values);
+  if (!plan->backend) RPINN_TRY(rpinn_evaluation_plan(context, posterior->backend, &evaluation, plan));
+  return rpinn_evaluation_run(context, plan, &(RpinnMemberBatch){1, &member}, &values);
 }
 
-RpinnStatus rpinn_posterior_predict(RpinnPosterior *posterior, const double *theta, double *values) {
-  return run_plan(posterior, &posterior->plans[0], &posterior->data->predict,
+RpinnStatus rpinn_posterior_predict(RpinnContext *context, RpinnPosterior *posterior, const double *theta,
+                                    double *values) {
+  return run_plan(context, posterior, &posterior->plans[0], &posterior->data->predict,
                   posterior->problem->num_predicted, posterior->predictions, theta, values);
 }
 
-RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
-                                          double *values) {
-  return run_plan(posterior, &posterior->plans[1 + term], &posterior->data->terms[term].points, 1,
+RpinnStatus rpinn_posterior_evaluate_term(RpinnContext *context, RpinnPosterior *posterior, size_t term,
+                                          const double *theta, double *values) {
+  return run_plan(context, posterior, &posterior->plans[1 + term], &posterior->data->terms[term].points, 1,
                   &posterior->programs[term], theta, values);
 }
 
@@ -392,16 +391,16 @@ size_t rpinn_posterior_num_predictions(const RpinnPosterior *posterior) {
 
 static RpinnStatus member_evaluate(void *data, const double *theta, double *value, double *gradient) {
   RpinnPosteriorMember *member = data;
-  return rpinn_posterior_energy(member->posterior, theta, member->offsets, value, gradient, NULL);
+  return rpinn_posterior_energy(member->context, member->posterior, theta, member->offsets, value, gradient,
+                                NULL);
 }
 
 static RpinnStatus member_adam(void *data, const RpinnAdamRule *rule, RpinnAdamState *state, size_t num_steps,
                                double *value) {
   RpinnPosteriorMember *member = data;
-  RpinnBackend *backend = member->posterior->backend;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = state->theta, .offsets = member->offsets};
-  RpinnAdamStates states = {state->theta, state->m, state->v, &state->t};
-  return backend->operations->adam_advance(backend, &batch, rule, &states, num_steps, value);
+  RpinnBatchMember own = {.offsets = member->offsets};
+  return rpinn_backend_adam_advance(member->context, member->posterior->backend, &(RpinnMemberBatch){1, &own},
+                                    rule, &state, num_steps, value);
 }
 
 RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member) {
@@ -415,37 +414,47 @@ RpinnObjective rpinn_posterior_objective(RpinnPosteriorMember *member) {
 }
 
 static RpinnStatus squares_residuals(void *data, const double *theta, double *rows) {
-  return rpinn_posterior_residuals(data, theta, rows, NULL);
+  RpinnPosteriorMember *member = data;
+  return rpinn_posterior_residuals(member->context, member->posterior, theta, rows, NULL);
 }
 
 static RpinnStatus squares_jacobian(void *data, const double *theta, double *rows, double *jacobian) {
-  return rpinn_posterior_residuals(data, theta, rows, jacobian);
+  RpinnPosteriorMember *member = data;
+  return rpinn_posterior_residuals(member->context, member->posterior, theta, rows, jacobian);
 }
 
 static RpinnStatus squares_times(void *data, const double *theta, const double *direction, double *product) {
-  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
-  return backend->operations->jacobian_times(backend, theta, direction, product);
+  RpinnPosteriorMember *member = data;
+  RpinnBatchMember own = {.theta = theta};
+  return rpinn_backend_jacobian_times(member->context, member->posterior->backend,
+                                      &(RpinnMemberBatch){1, &own}, &direction, &product);
 }
 
 static RpinnStatus squares_transposed(void *data, const double *theta, const double *weights,
                                       double *product) {
-  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
-  return backend->operations->transposed_times(backend, theta, weights, product);
+  RpinnPosteriorMember *member = data;
+  RpinnBatchMember own = {.theta = theta};
+  return rpinn_backend_transposed_times(member->context, member->posterior->backend,
+                                        &(RpinnMemberBatch){1, &own}, &weights, &product);
 }
 
 static RpinnStatus squares_gram(void *data, const double *theta, const double *scale, double *rows,
                                 double *gram) {
-  RpinnBackend *backend = ((RpinnPosterior *)data)->backend;
-  return backend->operations->gram(backend, theta, scale, rows, gram);
+  RpinnPosteriorMember *member = data;
+  RpinnBatchMember own = {.theta = theta};
+  return rpinn_backend_gram(member->context, member->posterior->backend, &(RpinnMemberBatch){1, &own}, &scale,
+                            &rows, &gram);
 }
 
-RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosterior *posterior) {
-  const RpinnBackendOperations *operations = posterior->backend->operations;
-  return (RpinnLeastSquares){.num_parameters = posterior->model.num_parameters,
-                             .num_rows = posterior->model.num_rows,
-                             .prior_root = posterior->model.prior_root,
-                             .prior_mean = posterior->model.prior_mean,
-                             .data = posterior,
+/* With the products that the backend has itself: a method has its own way where there are none. */
+RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosteriorMember *member) {
+  const RpinnEnergyModel *model = &member->posterior->model;
+  const RpinnBackendOperations *operations = member->posterior->backend->operations;
+  return (RpinnLeastSquares){.num_parameters = model->num_parameters,
+                             .num_rows = model->num_rows,
+                             .prior_root = model->prior_root,
+                             .prior_mean = model->prior_mean,
+                             .data = member,
                              .residuals = squares_residuals,
                              .jacobian = squares_jacobian,
                              .jacobian_times = operations->jacobian_times ? squares_times : NULL,

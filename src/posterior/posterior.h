@@ -33,6 +33,7 @@ struct RpinnPosterior {
   RpinnTermModel *terms;                       /* [model.num_terms] */
   const RpinnResidualProgram *const *programs; /* [problem->num_terms] of all terms, held-out ones too */
   const RpinnResidualProgram **predictions;    /* [problem->num_predicted] */
+  double *row_scale;                           /* [model.num_rows] the model's */
   double *prior_root;                          /* [model.num_parameters] the model's */
   size_t num_noises;                           /* K */
   RpinnNoiseLevel *noises;                     /* [num_noises] in the order of the terms */
@@ -46,8 +47,8 @@ struct RpinnPosterior {
 };
 
 /* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
-RpinnStatus rpinn_posterior_evaluate_term(RpinnPosterior *posterior, size_t term, const double *theta,
-                                          double *values);
+RpinnStatus rpinn_posterior_evaluate_term(RpinnContext *context, RpinnPosterior *posterior, size_t term,
+                                          const double *theta, double *values);
 /* s of a row of a fitted term: s_t, or that of its own. */
 double rpinn_posterior_row_sigma(const RpinnPosterior *posterior, size_t term, size_t row);
 /* 1/s of the parameters of one field's network, within root [model.unknown_start], for its scale. */

@@ -59,17 +59,17 @@ RpinnStatus rpinn_unknown_noise_list(RpinnContext *context, RpinnPosterior *post
 }
 
 RpinnStatus rpinn_unknown_noise_separate(RpinnContext *context, RpinnPosterior *posterior) {
-  size_t num_terms = posterior->model.num_terms, num_all = posterior->problem->num_terms;
+  size_t num_rows = posterior->model.num_rows, num_all = posterior->problem->num_terms;
   if (!posterior->num_noises) return RPINN_OK;
-  RpinnTermModel *terms = RPINN_ARENA_NEW(posterior->arena, RpinnTermModel, num_terms);
+  double *row_scale = RPINN_ARENA_NEW(posterior->arena, double, num_rows);
   double *sigmas = RPINN_ARENA_NEW(posterior->arena, double, num_all);
   double *eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises);
-  if (!terms || !sigmas || !eta) return rpinn_fail_memory(context);
+  if (!row_scale || !sigmas || !eta) return rpinn_fail_memory(context);
   memcpy(eta, posterior->eta, posterior->num_noises * sizeof *eta);
   posterior->eta = eta;
-  memcpy(terms, posterior->terms, num_terms * sizeof *terms);
+  memcpy(row_scale, posterior->row_scale, num_rows * sizeof *row_scale);
   memcpy(sigmas, posterior->sigmas.terms, num_all * sizeof *sigmas);
-  posterior->model.terms = posterior->terms = terms;
+  posterior->model.row_scale = posterior->row_scale = row_scale;
   posterior->sigmas.terms = sigmas;
   return RPINN_OK;
 }
@@ -82,7 +82,9 @@ void rpinn_posterior_set_noise(RpinnPosterior *posterior, const double *eta) {
     double sigma = eta ? exp(eta[k]) : noise->start;
     posterior->eta[k] = eta ? eta[k] : log(noise->start);
     posterior->sigmas.terms[posterior->fitted[noise->term]] = sigma;
-    posterior->terms[noise->term].inverse_sigma = 1 / sigma;
+    double *scale = posterior->row_scale + posterior->terms[noise->term].first_row;
+    for (size_t i = 0; i < noise->num_rows; i++)
+      scale[i] = 1 / rpinn_posterior_row_sigma(posterior, noise->term, i);
   }
 }
 
@@ -110,7 +112,7 @@ static RpinnStatus joint_evaluate(void *data, const double *theta, double *value
   const double *eta = theta + N;
   double *parts = posterior->part_energies;
   rpinn_posterior_set_noise(posterior, eta);
-  RPINN_TRY(rpinn_posterior_energy(posterior, theta, NULL, value, gradient, parts));
+  RPINN_TRY(rpinn_posterior_energy(member->context, posterior, theta, NULL, value, gradient, parts));
   *value += rpinn_noise_energy(posterior, eta, gradient ? gradient + N : NULL);
   for (size_t k = 0; gradient && k < posterior->num_noises; k++)
     gradient[N + k] -= 2 * parts[posterior->noises[k].term];

@@ -48,13 +48,14 @@ void rpinn_draw_outputs_unknowns(const RpinnDrawOutputs *outputs, const RpinnPos
         exp(theta[posterior->model.num_parameters + k]);
 }
 
-RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
-                                        const double *theta, double *values) {
-  if (outputs->num_quantities) RPINN_TRY(rpinn_posterior_predict(posterior, theta, values));
+RpinnStatus rpinn_draw_outputs_evaluate(RpinnContext *context, const RpinnDrawOutputs *outputs,
+                                        RpinnPosterior *posterior, const double *theta, double *values) {
+  if (outputs->num_quantities) RPINN_TRY(rpinn_posterior_predict(context, posterior, theta, values));
   for (size_t k = 0; k < outputs->num_tests; k++) {
     size_t term = outputs->test_terms[k];
     if (posterior->data->terms[term].points.count)
-      RPINN_TRY(rpinn_posterior_evaluate_term(posterior, term, theta, values + outputs->test_starts[k]));
+      RPINN_TRY(
+          rpinn_posterior_evaluate_term(context, posterior, term, theta, values + outputs->test_starts[k]));
   }
   rpinn_draw_outputs_unknowns(outputs, posterior, theta, values);
   return RPINN_OK;

@@ -21,8 +21,8 @@ typedef struct RpinnDrawOutputs {
 RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
                                     RpinnDrawOutputs *outputs);
 /* values [num_values] of the draw theta, by the posterior that they were planned for or by one that shares it. */
-RpinnStatus rpinn_draw_outputs_evaluate(const RpinnDrawOutputs *outputs, RpinnPosterior *posterior,
-                                        const double *theta, double *values);
+RpinnStatus rpinn_draw_outputs_evaluate(RpinnContext *context, const RpinnDrawOutputs *outputs,
+                                        RpinnPosterior *posterior, const double *theta, double *values);
 /* The name of a scalar: that of the unknown, or noise_<term>. */
 const char *rpinn_draw_outputs_scalar(const RpinnPosterior *posterior, size_t scalar);
 /* Its truth, where that is a number. */

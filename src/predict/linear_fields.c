@@ -119,14 +119,15 @@ RpinnStatus rpinn_linear_fields_outputs(RpinnLinearFields *fields, const RpinnDr
   return RPINN_OK;
 }
 
-/* row_j = sum_i mix_ji (R_i - d_i) / s; mix NULL: the identity. */
-static void whiten(const RpinnTermModel *term, double *deviations, double *rows) {
+/* row_j = sum_i mix_ji (R_i - d_i) / s_j; mix NULL: the identity. scales: of the term's rows. */
+static void whiten(const RpinnTermModel *term, const double *scales, double *deviations, double *rows) {
   for (size_t i = 0; i < term->num_points; i++)
-    deviations[i] = (deviations[i] - term->targets[i]) * rpinn_term_inverse_sigma(term, i);
+    deviations[i] = (deviations[i] - term->targets[i]) * scales[term->mix ? 0 : i];
   for (size_t j = 0; j < term->num_rows; j++) {
     rows[j] = term->mix ? 0 : deviations[j];
     for (size_t i = 0; term->mix && i < term->num_points; i++)
       rows[j] += term->mix[j * term->num_points + i] * deviations[i];
+    if (term->mix) rows[j] *= rpinn_mixed_row_ratio(scales, j);
   }
 }
 
@@ -140,7 +141,7 @@ RpinnStatus rpinn_linear_fields_rows(RpinnLinearFields *fields, const double *th
                                   .programs = &term->program};
     RPINN_TRY(reserve(&fields->deviations, &fields->num_deviations, term->num_points));
     RPINN_TRY(rpinn_linear_fields_evaluate(fields, &evaluation, theta, fields->deviations));
-    whiten(term, fields->deviations, rows);
+    whiten(term, model->row_scale + term->first_row, fields->deviations, rows);
     rows += term->num_rows;
   }
   return RPINN_OK;

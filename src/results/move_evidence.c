@@ -48,8 +48,8 @@ static RpinnStatus minimise(Moves *moves) {
 }
 
 static RpinnStatus add_outputs(const Moves *moves, const double *theta, RpinnMoments *moments) {
-  RPINN_TRY(rpinn_draw_outputs_evaluate(&moves->draws->run->outputs, moves->draws->posterior, theta,
-                                        moves->values));
+  RPINN_TRY(rpinn_draw_outputs_evaluate(moves->draws->context, &moves->draws->run->outputs,
+                                        moves->draws->posterior, theta, moves->values));
   rpinn_moments_add(moments, moves->values);
   return RPINN_OK;
 }

@@ -125,7 +125,8 @@ static RpinnStatus make_spectrum(Gathering *gathering, const RpinnObjective *ene
   if (!shape->gauss_newton)
     return rpinn_hessian_leading(gathering->context, energy, theta, count, hessian, NULL);
   double *gauss_newton = shape->gauss_newton + chain * count;
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(shape->run->posteriors[0]);
+  RpinnPosteriorMember member = {.posterior = shape->run->posteriors[0], .context = gathering->context};
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
   RPINN_TRY(
       rpinn_hessian_spectrum(gathering->context, energy, theta, hessian, NULL, &shape->asymmetry[chain]));
   RPINN_TRY(rpinn_gauss_newton_spectrum(gathering->context, &squares, theta, gauss_newton));
@@ -173,7 +174,7 @@ static RpinnStatus make_shape(RpinnContext *context, const char *folder, const R
   RPINN_TRY(rpinn_run_open_finished(context, folder, &options, &shape->run));
   Gathering gathering = {.context = context, .shape = shape};
   RPINN_TRY(gather(&gathering, plan));
-  RpinnPosteriorMember member = {shape->run->posteriors[0], NULL};
+  RpinnPosteriorMember member = {.posterior = shape->run->posteriors[0], .context = context};
   StoppableEnergy stoppable = {context, rpinn_posterior_objective(&member)};
   RpinnObjective energy = {.num_parameters = stoppable.energy.num_parameters,
                            .data = &stoppable,

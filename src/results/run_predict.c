@@ -142,10 +142,10 @@ static void *worker_of(void *user, size_t thread) {
 static RpinnStatus compute_draw(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
                                 double *values) {
   const Evaluator *own = worker;
-  RpinnMemberBatch batch = {.num_members = 1, .parameters = draw->stored->parameters};
-  (void)context;
-  if (!own->linear) return rpinn_evaluation_run(&own->plan, &batch, values);
-  return rpinn_linear_fields_evaluate(own->linear, &own->plan.evaluation, batch.parameters, values);
+  RpinnBatchMember member = {.theta = draw->stored->parameters};
+  if (!own->linear)
+    return rpinn_evaluation_run(context, &own->plan, &(RpinnMemberBatch){1, &member}, &values);
+  return rpinn_linear_fields_evaluate(own->linear, &own->plan.evaluation, member.theta, values);
 }
 
 static RpinnStatus take_draw(void *user, const RpinnVisitedDraw *draw, const double *values) {
@@ -167,7 +167,8 @@ static RpinnStatus plan_evaluations(Prediction *prediction) {
   if (run->method->prepare_results) RPINN_TRY(run->method->prepare_results(prediction->context, run));
   for (size_t i = 0; i < run->num_posteriors; i++) {
     Evaluator *own = &prediction->evaluators[i];
-    RPINN_TRY(rpinn_evaluation_plan(run->posteriors[i]->backend, &evaluation, &own->plan));
+    RPINN_TRY(
+        rpinn_evaluation_plan(prediction->context, run->posteriors[i]->backend, &evaluation, &own->plan));
     if (run->laplace.at)
       RPINN_TRY(
           rpinn_linear_fields_create(prediction->context, run->posteriors[i], run->laplace.at, &own->linear));

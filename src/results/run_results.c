@@ -35,10 +35,11 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
 
 /* log p(d_i | theta) = -r_i^2 / 2 - log s_ti - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
  * the rows of a gaussian term is not used. */
-static RpinnStatus find_log_likelihood(const RpinnResultsWorker *worker, const double *theta, double *row) {
+static RpinnStatus find_log_likelihood(RpinnContext *context, const RpinnResultsWorker *worker,
+                                       const double *theta, double *row) {
   RpinnPosterior *posterior = worker->posterior;
   RPINN_TRY(worker->linear ? rpinn_linear_fields_rows(worker->linear, theta, row)
-                           : rpinn_posterior_residuals(posterior, theta, row, NULL));
+                           : rpinn_posterior_residuals(context, posterior, theta, row, NULL));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++) {
       double constant = -log(rpinn_posterior_row_sigma(posterior, t, p)) - 0.5 * log(6.283185307179586476925);
@@ -53,12 +54,11 @@ static RpinnStatus compute_draw(void *worker, RpinnContext *context, const Rpinn
                                 double *values) {
   const RpinnResultsWorker *own = worker;
   const double *theta = draw->stored->parameters;
-  (void)context;
   rpinn_posterior_set_noise(own->posterior, theta + own->posterior->model.num_parameters);
   RPINN_TRY(own->linear ? rpinn_linear_fields_outputs(own->linear, own->outputs, theta, values)
-                        : rpinn_draw_outputs_evaluate(own->outputs, own->posterior, theta, values));
+                        : rpinn_draw_outputs_evaluate(context, own->outputs, own->posterior, theta, values));
   if (!own->with_file) return RPINN_OK;
-  return find_log_likelihood(own, theta, values + own->outputs->num_values);
+  return find_log_likelihood(context, own, theta, values + own->outputs->num_values);
 }
 
 static void *worker_of(void *user, size_t thread) {

@@ -55,9 +55,9 @@ static void *scales_of(void *user, size_t thread) {
 /* posterior / q over theta given eta, times posterior / q over eta; the latter is 1 where all noise is known. */
 static RpinnStatus weigh_member(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
                                 double *log_weight) {
-  const Scales *scales = worker;
+  Scales *scales = worker;
   const double *theta = draw->stored->parameters, *eta = theta + scales->posterior->model.num_parameters;
-  (void)context;
+  scales->target.context = context;
   rpinn_posterior_set_noise(scales->posterior, eta);
   RPINN_TRY(
       rpinn_importance_log_weight_of_target(scales->importance, &scales->target.squares, theta, log_weight));

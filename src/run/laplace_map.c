@@ -36,6 +36,7 @@ typedef struct Search {
 
 typedef struct Worker {
   Search *search;
+  RpinnPosteriorMember member;
   RpinnLeastSquares squares;
 } Worker;
 
@@ -49,7 +50,9 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   (void)pool;
   if (!own) return rpinn_fail_memory(context);
   own->search = user;
-  own->squares = rpinn_posterior_least_squares(own->search->progress->run->posteriors[thread]);
+  own->member =
+      (RpinnPosteriorMember){.posterior = own->search->progress->run->posteriors[thread], .context = context};
+  own->squares = rpinn_posterior_least_squares(&own->member);
   return RPINN_OK;
 }
 

@@ -57,7 +57,7 @@ static RpinnStatus draw(RpinnContext *context, RpinnRun *run, RpinnMoments *mome
     rpinn_posterior_draw_offsets(posterior, k, offsets);
     rpinn_posterior_take_scale(posterior, rpinn_posterior_member_scale(posterior, k));
     rpinn_posterior_start_prior(posterior, offsets, theta);
-    RPINN_TRY(rpinn_draw_outputs_evaluate(&run->outputs, posterior, theta, values));
+    RPINN_TRY(rpinn_draw_outputs_evaluate(context, &run->outputs, posterior, theta, values));
     rpinn_moments_add(moments, values);
     RPINN_TRY(rpinn_kept_draws_add(run->results.kept, k, values));
   }

@@ -39,7 +39,8 @@ static RpinnStatus trace_scores(Session *session) {
   RpinnStatus status = RPINN_OK;
   for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
     const double *theta = rpinn_svgd_particles(session->svgd) + i * session->num_parameters;
-    status = rpinn_draw_outputs_evaluate(&run->outputs, run->posteriors[0], theta, session->values);
+    status = rpinn_draw_outputs_evaluate(session->context, &run->outputs, run->posteriors[0], theta,
+                                         session->values);
     if (status == RPINN_OK) rpinn_moments_add(moments, session->values);
   }
   if (status == RPINN_OK) rpinn_moments_get(moments, session->mean, session->deviation);

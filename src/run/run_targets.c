@@ -59,14 +59,14 @@ static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, con
 
 static const RpinnObjective *objective_with(void *data, const double *offsets) {
   RpinnRunTarget *target = data;
-  target->member = (RpinnPosteriorMember){target->posterior, offsets};
+  target->member = (RpinnPosteriorMember){.posterior = target->posterior, .offsets = offsets};
   target->objective = rpinn_posterior_objective(&target->member);
   return &target->objective;
 }
 
 const RpinnObjective *rpinn_run_target_joint_objective(const RpinnMemberTarget *target) {
   RpinnRunTarget *own = target->data;
-  own->member = (RpinnPosteriorMember){own->posterior, NULL};
+  own->member = (RpinnPosteriorMember){.posterior = own->posterior};
   own->objective = rpinn_posterior_joint_objective(&own->member);
   return &own->objective;
 }
@@ -75,7 +75,7 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
                               double *parts, double *gradient_norm) {
   RpinnRunTarget *target = data;
   double sum = 0;
-  RPINN_TRY(rpinn_posterior_energy(target->posterior, theta, offsets, loss, target->gradient, parts));
+  RPINN_TRY(rpinn_posterior_energy(NULL, target->posterior, theta, offsets, loss, target->gradient, parts));
   for (size_t j = 0; j < target->posterior->model.num_parameters; j++)
     sum += target->gradient[j] * target->gradient[j];
   *gradient_norm = sqrt(sum);
@@ -217,13 +217,14 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
     if (!own) return rpinn_fail_memory(context);
     *own = (RpinnRunTarget){
         .posterior = posterior,
-        .squares = rpinn_posterior_least_squares(posterior),
+        .member = {.posterior = posterior},
         .gradient = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
         .offsets = RPINN_ARENA_NEW(posterior->arena, double,
                                    posterior->model.num_rows + posterior->model.num_parameters),
         .eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
         .start = start};
     if (!own->gradient || !own->offsets || !own->eta) return rpinn_fail_memory(context);
+    own->squares = rpinn_posterior_least_squares(&own->member);
     (*targets)[i] =
         (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
                             .num_rows = posterior->model.num_rows,
@@ -241,7 +242,8 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
 
 bool rpinn_run_is_matrix_free(const RpinnRun *run) {
   RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(run->posteriors[0]);
+  RpinnPosteriorMember member = {.posterior = run->posteriors[0]};
+  RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
   return rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_OPTIMIZER) == RPINN_MINIMIZER_LM &&
          rpinn_levenberg_marquardt_is_matrix_free(&squares, &options);
 }

@@ -95,7 +95,8 @@ static RpinnStatus draw_parameters(RpinnContext *context, Draw *draw, const Rpin
       draw->theta[j] = model->prior_mean[j] + draw->theta[j] / model->prior_root[j];
     draw_noise(draw, attempt);
     RPINN_TRY(squares->residuals(squares->data, draw->theta, draw->rows));
-    RPINN_TRY(rpinn_draw_outputs_evaluate(&draw->outputs, draw->posterior, draw->theta, draw->values));
+    RPINN_TRY(
+        rpinn_draw_outputs_evaluate(context, &draw->outputs, draw->posterior, draw->theta, draw->values));
     if (all_finite(model->num_rows, draw->rows) && all_finite(draw->outputs.num_values, draw->values))
       return RPINN_OK;
   }

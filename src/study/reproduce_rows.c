@@ -23,8 +23,8 @@ static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
   RpinnMadeRun *run = user;
   if (draw->stored->failed) return RPINN_OK;
   if (rpinn_is_interrupted(run->context)) return rpinn_fail_interrupted(run->context);
-  RPINN_TRY(
-      rpinn_draw_outputs_evaluate(&run->outputs, run->posterior, draw->stored->parameters, run->values));
+  RPINN_TRY(rpinn_draw_outputs_evaluate(run->context, &run->outputs, run->posterior, draw->stored->parameters,
+                                        run->values));
   return rpinn_kept_draws_add(run->kept, run->num_draws++, run->values);
 }
 

@@ -35,7 +35,7 @@ static void destroy(RpinnBackend *backend) {
 }
 
 /* Room for a program's registers and inputs. */
-static RpinnStatus reserve(PlainBackend *plain, const RpinnResidualProgram *program) {
+static RpinnStatus reserve(RpinnContext *context, PlainBackend *plain, const RpinnResidualProgram *program) {
   double **arrays[] = {&plain->registers, &plain->adjoints, &plain->channels, &plain->channel_adjoints};
   size_t need[] = {program->num_instructions, program->num_instructions, program->num_inputs,
                    program->num_inputs};
@@ -43,7 +43,7 @@ static RpinnStatus reserve(PlainBackend *plain, const RpinnResidualProgram *prog
       !plain->registers) {
     for (int k = 0; k < 4; k++) {
       double *grown = realloc(*arrays[k], (need[k] + 1) * sizeof(double));
-      if (!grown) return RPINN_ERROR_MEMORY;
+      if (!grown) return rpinn_fail_memory(context);
       *arrays[k] = grown;
     }
     plain->num_registers = program->num_instructions;
@@ -58,7 +58,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   PlainBackend *plain = calloc(1, sizeof *plain);
   if (!plain) return rpinn_fail_memory(context);
   *backend = &plain->base;
-  plain->base = (RpinnBackend){&rpinn_plain_backend, model};
+  plain->base = (RpinnBackend){&rpinn_plain_backend, model, 1};
   size_t total = 0, num_mixed = 0;
   for (size_t t = 0; t < model->num_terms; t++)
     if (model->terms[t].mix && model->terms[t].num_points > num_mixed) num_mixed = model->terms[t].num_points;
@@ -115,37 +115,40 @@ static void point_reverse(PlainBackend *plain, const RpinnResidualProgram *progr
                               plain->field_adjoints + f * RPINN_MAX_CHANNELS, gradient);
 }
 
-/* ---- mixed terms ---- */
+/* ---- mixed terms: scales are those of the term's rows ---- */
 
-/* deviations = (R - d) / s at all points of the term */
-static void fill_deviations(PlainBackend *plain, const RpinnTermModel *term, const double *theta) {
+/* deviations = (R - d) / s at all points of the term, with the s of its first row */
+static void fill_deviations(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
+                            const double *scales) {
   for (size_t p = 0; p < term->num_points; p++)
     plain->deviations[p] =
         (point_forward(plain, term->program, theta, term->points + p * plain->base.model->num_coordinates) -
          term->targets[p]) *
-        term->inverse_sigma;
+        scales[0];
 }
 
-static double mixed_row(const PlainBackend *plain, const RpinnTermModel *term, size_t row) {
+static double mixed_row(const PlainBackend *plain, const RpinnTermModel *term, const double *scales,
+                        size_t row) {
   double sum = 0;
   for (size_t p = 0; p < term->num_points; p++)
     sum += term->mix[row * term->num_points + p] * plain->deviations[p];
-  return sum;
+  return sum * rpinn_mixed_row_ratio(scales, row);
 }
 
 /* sum of squares of the rows; with a gradient, rows^T mix dR/dtheta / s is added to it. */
 static double mixed_energy(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
-                           const double *offsets, double *gradient) {
+                           const double *scales, const double *offsets, double *gradient) {
   double sum = 0;
-  fill_deviations(plain, term, theta);
+  fill_deviations(plain, term, theta, scales);
   for (size_t j = 0; j < term->num_rows; j++) {
-    plain->mixed[j] = mixed_row(plain, term, j) - (offsets ? offsets[j] : 0.0);
-    sum += plain->mixed[j] * plain->mixed[j];
+    double row = mixed_row(plain, term, scales, j) - (offsets ? offsets[j] : 0.0);
+    sum += row * row;
+    plain->mixed[j] = row * rpinn_mixed_row_ratio(scales, j);
   }
   for (size_t p = 0; gradient && p < term->num_points; p++) {
     double weight = 0;
     for (size_t j = 0; j < term->num_rows; j++)
-      weight += term->mix[j * term->num_points + p] * plain->mixed[j] * term->inverse_sigma;
+      weight += term->mix[j * term->num_points + p] * plain->mixed[j] * scales[0];
     point_forward(plain, term->program, theta, term->points + p * plain->base.model->num_coordinates);
     point_reverse(plain, term->program, theta, weight, gradient);
   }
@@ -154,99 +157,117 @@ static double mixed_energy(PlainBackend *plain, const RpinnTermModel *term, cons
 
 /* rows [num_rows]; jacobian [num_rows][N], cleared, or NULL. */
 static void mixed_residuals(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
-                            double *rows, double *jacobian) {
+                            const double *scales, double *rows, double *jacobian) {
   const RpinnEnergyModel *model = plain->base.model;
   size_t N = model->num_parameters;
-  fill_deviations(plain, term, theta);
-  for (size_t j = 0; j < term->num_rows; j++) rows[j] = mixed_row(plain, term, j);
+  fill_deviations(plain, term, theta, scales);
+  for (size_t j = 0; j < term->num_rows; j++) rows[j] = mixed_row(plain, term, scales, j);
   for (size_t p = 0; jacobian && p < term->num_points; p++) {
     memset(plain->slope, 0, N * sizeof *plain->slope);
     point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
-    point_reverse(plain, term->program, theta, term->inverse_sigma, plain->slope);
-    for (size_t j = 0; j < term->num_rows; j++)
-      for (size_t k = 0; k < N; k++)
-        jacobian[j * N + k] += term->mix[j * term->num_points + p] * plain->slope[k];
+    point_reverse(plain, term->program, theta, scales[0], plain->slope);
+    for (size_t j = 0; j < term->num_rows; j++) {
+      double factor = term->mix[j * term->num_points + p] * rpinn_mixed_row_ratio(scales, j);
+      for (size_t k = 0; k < N; k++) jacobian[j * N + k] += factor * plain->slope[k];
+    }
   }
 }
 
-/* ---- energies and rows ---- */
+/* ---- terms whose rows are their points ---- */
 
-/* One member: energies of the terms and of the prior, and the gradient when asked for. */
-static RpinnStatus member_energy(PlainBackend *plain, const double *theta, const double *offsets,
+static double point_energy(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
+                           const double *scales, const double *offsets, double *gradient) {
+  size_t dimension = plain->base.model->num_coordinates;
+  double sum = 0;
+  for (size_t p = 0; p < term->num_points; p++) {
+    double value = point_forward(plain, term->program, theta, term->points + p * dimension);
+    double row = (value - term->targets[p]) * scales[p] - (offsets ? offsets[p] : 0.0);
+    sum += row * row;
+    if (gradient) point_reverse(plain, term->program, theta, row * scales[p], gradient);
+  }
+  return sum;
+}
+
+static void point_residuals(PlainBackend *plain, const RpinnTermModel *term, const double *theta,
+                            const double *scales, double *rows, double *jacobian) {
+  size_t dimension = plain->base.model->num_coordinates, N = plain->base.model->num_parameters;
+  for (size_t p = 0; p < term->num_points; p++) {
+    double value = point_forward(plain, term->program, theta, term->points + p * dimension);
+    rows[p] = (value - term->targets[p]) * scales[p];
+    if (jacobian) point_reverse(plain, term->program, theta, scales[p], jacobian + p * N);
+  }
+}
+
+/* ---- members ---- */
+
+/* Energies of the terms and of the prior, and the gradient when asked for. */
+static RpinnStatus member_energy(RpinnContext *context, PlainBackend *plain, const RpinnBatchMember *member,
                                  double *energy, double *gradient, double *term_energies) {
   const RpinnEnergyModel *model = plain->base.model;
-  const double *offset = offsets;
   if (gradient) memset(gradient, 0, model->num_parameters * sizeof *gradient);
   *energy = 0;
   for (size_t t = 0; t < model->num_terms; t++) {
     const RpinnTermModel *term = &model->terms[t];
-    double sum = 0;
-    RPINN_TRY(reserve(plain, term->program));
-    if (term->mix) {
-      sum = mixed_energy(plain, term, theta, offset, gradient);
-      if (offset) offset += term->num_rows;
-    }
-    for (size_t p = 0; !term->mix && p < term->num_points; p++) {
-      double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
-      double inverse_sigma = rpinn_term_inverse_sigma(term, p);
-      double row = (value - term->targets[p]) * inverse_sigma - (offset ? *offset++ : 0.0);
-      sum += row * row;
-      if (gradient) point_reverse(plain, term->program, theta, row * inverse_sigma, gradient);
-    }
+    const double *scales = member->row_scale + term->first_row,
+                 *offsets = member->offsets ? member->offsets + term->first_row : NULL;
+    RPINN_TRY(reserve(context, plain, term->program));
+    double sum = term->mix ? mixed_energy(plain, term, member->theta, scales, offsets, gradient)
+                           : point_energy(plain, term, member->theta, scales, offsets, gradient);
     if (term_energies) term_energies[t] = 0.5 * sum;
     *energy += 0.5 * sum;
   }
-  double prior = rpinn_model_prior_energy(model, theta, offsets, gradient);
+  double prior = rpinn_model_prior_energy(model, member, gradient);
   if (term_energies) term_energies[model->num_terms] = prior;
   *energy += prior;
   return RPINN_OK;
 }
 
-static RpinnStatus energies(RpinnBackend *backend, const RpinnMemberBatch *batch, double *values,
-                            double *gradients, double *term_energies) {
-  PlainBackend *plain = (PlainBackend *)backend;
-  const RpinnEnergyModel *model = backend->model;
-  for (size_t k = 0; k < batch->num_members; k++)
-    RPINN_TRY(member_energy(plain, rpinn_batch_parameters(batch, model, k),
-                            rpinn_batch_offsets(batch, model, k), &values[k],
-                            gradients ? gradients + k * model->num_parameters : NULL,
-                            term_energies ? term_energies + k * (model->num_terms + 1) : NULL));
+static RpinnStatus energies(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            double *values, double *const *gradients, double *const *term_energies) {
+  for (size_t k = 0; k < batch->num_members; k++) {
+    RpinnBatchMember member = rpinn_batch_member(backend->model, batch, k);
+    RPINN_TRY(member_energy(context, (PlainBackend *)backend, &member, &values[k],
+                            gradients ? gradients[k] : NULL, term_energies ? term_energies[k] : NULL));
+  }
   return RPINN_OK;
 }
 
-static RpinnStatus evaluate(RpinnBackend *backend, const RpinnMemberBatch *batch,
-                            const RpinnEvaluation *evaluation, double *values) {
+static RpinnStatus evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const RpinnEvaluation *evaluation, double *const *values) {
   PlainBackend *plain = (PlainBackend *)backend;
   for (size_t k = 0; k < batch->num_members; k++)
     for (size_t q = 0; q < evaluation->num_programs; q++) {
       const RpinnResidualProgram *program = evaluation->programs[q];
-      RPINN_TRY(reserve(plain, program));
+      RPINN_TRY(reserve(context, plain, program));
       for (size_t p = 0; p < evaluation->num_points; p++)
-        *values++ = point_forward(plain, program, rpinn_batch_parameters(batch, backend->model, k),
-                                  evaluation->points + p * backend->model->num_coordinates);
+        values[k][q * evaluation->num_points + p] =
+            point_forward(plain, program, batch->members[k].theta,
+                          evaluation->points + p * backend->model->num_coordinates);
     }
   return RPINN_OK;
 }
 
-static RpinnStatus residuals(RpinnBackend *backend, const double *theta, double *rows, double *jacobian) {
-  PlainBackend *plain = (PlainBackend *)backend;
-  const RpinnEnergyModel *model = backend->model;
+static RpinnStatus member_residuals(RpinnContext *context, PlainBackend *plain,
+                                    const RpinnBatchMember *member, double *rows, double *jacobian) {
+  const RpinnEnergyModel *model = plain->base.model;
   if (jacobian) memset(jacobian, 0, model->num_rows * model->num_parameters * sizeof *jacobian);
   for (size_t t = 0; t < model->num_terms; t++) {
     const RpinnTermModel *term = &model->terms[t];
-    RPINN_TRY(reserve(plain, term->program));
-    if (term->mix) {
-      mixed_residuals(plain, term, theta, rows, jacobian);
-      rows += term->num_rows;
-      if (jacobian) jacobian += term->num_rows * model->num_parameters;
-    }
-    for (size_t p = 0; !term->mix && p < term->num_points; p++) {
-      double value = point_forward(plain, term->program, theta, term->points + p * model->num_coordinates);
-      *rows++ = (value - term->targets[p]) * rpinn_term_inverse_sigma(term, p);
-      if (!jacobian) continue;
-      point_reverse(plain, term->program, theta, rpinn_term_inverse_sigma(term, p), jacobian);
-      jacobian += model->num_parameters;
-    }
+    size_t first = term->first_row;
+    RPINN_TRY(reserve(context, plain, term->program));
+    (term->mix ? mixed_residuals
+               : point_residuals)(plain, term, member->theta, member->row_scale + first, rows + first,
+                                  jacobian ? jacobian + first * model->num_parameters : NULL);
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus residuals(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                             double *const *rows, double *const *jacobians) {
+  for (size_t k = 0; k < batch->num_members; k++) {
+    RpinnBatchMember member = rpinn_batch_member(backend->model, batch, k);
+    RPINN_TRY(member_residuals(context, (PlainBackend *)backend, &member, rows[k],
+                               jacobians ? jacobians[k] : NULL));
   }
   return RPINN_OK;
 }

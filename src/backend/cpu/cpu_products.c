@@ -1,0 +1,158 @@
+/* Products with the Jacobian: J v, J^T w and J D J^T. */
+#include <math.h>
+#include <string.h>
+
+#include "blas.h"
+#include "cpu_engine.h"
+#include "rpinn/optimize.h"
+
+/* ---- J v ---- */
+
+/* product [num_rows] = matrix [num_rows][N] direction, a piece of the columns at a time, so that sums over many columns are
+ * in double. */
+static void multiply(RpinnCpuEngine *engine, size_t num_rows, const Real *matrix, const Real *direction,
+                     double *product) {
+  size_t N = engine->base.model->num_parameters;
+  for (size_t i = 0; i < num_rows; i++) product[i] = 0;
+  for (size_t first = 0; first < N; first += RPINN_CPU_PIECE) {
+    size_t count = N - first < RPINN_CPU_PIECE ? N - first : RPINN_CPU_PIECE;
+    RPINN_BLAS(gemv)
+    (CblasRowMajor, CblasNoTrans, (int)num_rows, (int)count, 1, matrix + first, (int)N, direction + first, 1,
+     0, engine->partial, 1);
+    for (size_t i = 0; i < num_rows; i++) product[i] += (double)engine->partial[i];
+  }
+}
+
+/* engine->block_product to the rows of a block, or to the deviations of a mixed term, whose scale they have already. */
+static void place_block_product(RpinnCpuEngine *engine, const RpinnBlock *block, double *product) {
+  const RpinnSegment *segments = engine->work->segments + block->first_segment;
+  for (size_t s = 0; s < block->num_segments; s++) {
+    const RpinnSegment *segment = &segments[s];
+    const RpinnTermModel *term = &engine->base.model->terms[segment->item];
+    const double *from = engine->block_product + segment->first_result - segments[0].first_result;
+    if (!term->mix) {
+      memcpy(product + rpinn_cpu_first_row(engine, segment), from, segment->num_points * sizeof *product);
+      continue;
+    }
+    double *deviations =
+        engine->mixed.deviations + engine->mixed.first_point[segment->item] + segment->first_point;
+    for (size_t p = 0; p < segment->num_points; p++)
+      deviations[p] = from[p] / engine->member.row_scale[term->first_row];
+  }
+}
+
+/* J v a block at a time: the rows of J are made, used and forgotten. The derivative of a mixed term's deviations along v is
+ * mixed as they are themselves. v is in engine->gradient. */
+static RpinnStatus times_by_blocks(RpinnContext *context, RpinnCpuEngine *engine, double *product) {
+  const RpinnCpuWork *work = engine->work;
+  RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_reserve_block)(context, engine));
+  engine->has_jacobian = false; /* its rows go */
+  RPINN_REAL_NAME(rpinn_cpu_set_passes)(engine, engine->passes);
+  for (size_t b = 0; b < work->num_blocks; b++) {
+    const RpinnBlock *block = &work->blocks[b];
+    RPINN_REAL_NAME(rpinn_cpu_forward_fields)(engine, engine->passes, block);
+    RPINN_REAL_NAME(rpinn_cpu_block_jacobian)(engine, block, engine->block_rows, engine->rows);
+    multiply(engine, RPINN_REAL_NAME(rpinn_cpu_rows_of_block)(work, block), engine->block_rows,
+             engine->gradient, engine->block_product);
+    place_block_product(engine, block, product);
+  }
+  if (engine->mixed_work)
+    RPINN_REAL_NAME(rpinn_mixed_terms_rows)(&engine->mixed, engine->member.row_scale, product);
+  return RPINN_OK;
+}
+
+RpinnStatus RPINN_REAL_NAME(rpinn_cpu_jacobian_times)(RpinnContext *context, RpinnBackend *backend,
+                                                      const RpinnMemberBatch *batch,
+                                                      const double *const *directions,
+                                                      double *const *products) {
+  RpinnCpuEngine *engine = (RpinnCpuEngine *)backend;
+  size_t M = backend->model->num_rows, N = backend->model->num_parameters;
+  for (size_t k = 0; k < batch->num_members; k++) {
+    RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
+    engine->kernels->to_real(N, directions[k], engine->gradient);
+    if (M > RPINN_MAX_DENSE_ROWS && !RPINN_REAL_NAME(rpinn_cpu_has_jacobian)(engine)) {
+      RPINN_TRY(times_by_blocks(context, engine, products[k]));
+      continue;
+    }
+    RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));
+    multiply(engine, M, engine->jacobian, engine->gradient, products[k]);
+  }
+  return RPINN_OK;
+}
+
+/* ---- J^T w ---- */
+
+/* user: weights w [M]: J^T w is the gradient of w . r, so dE/dR = w / s. */
+static bool given_rows(RpinnCpuEngine *engine, const RpinnSegment *segment, const Real *results, void *user) {
+  (void)results;
+  if (engine->base.model->terms[segment->item].mix)
+    return RPINN_REAL_NAME(rpinn_cpu_mixed_weights)(engine, segment);
+  size_t first = rpinn_cpu_first_row(engine, segment);
+  const double *weights = (const double *)user + first, *scales = engine->member.row_scale + first;
+  for (size_t p = 0; p < segment->num_points; p++) engine->weights[p] = (Real)(weights[p] * scales[p]);
+  return true;
+}
+
+RpinnStatus RPINN_REAL_NAME(rpinn_cpu_transposed_times)(RpinnContext *context, RpinnBackend *backend,
+                                                        const RpinnMemberBatch *batch,
+                                                        const double *const *weights,
+                                                        double *const *products) {
+  RpinnCpuEngine *engine = (RpinnCpuEngine *)backend;
+  (void)context;
+  for (size_t k = 0; k < batch->num_members; k++) {
+    RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
+    if (engine->mixed_work)
+      RPINN_REAL_NAME(rpinn_mixed_terms_weigh)(&engine->mixed, engine->member.row_scale, weights[k]);
+    RPINN_REAL_NAME(rpinn_cpu_sweep)(engine, given_rows, (void *)weights[k], engine->gradient);
+    engine->kernels->to_double(backend->model->num_parameters, engine->gradient, products[k]);
+  }
+  return RPINN_OK;
+}
+
+/* ---- J D J^T ---- */
+
+/* columns [M][count] = J's columns from `first` on, times sqrt(scale) */
+static void pack_columns(RpinnCpuEngine *engine, const double *scale, size_t first, size_t count) {
+  size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
+  Real root[RPINN_CPU_PIECE];
+  for (size_t j = 0; j < count; j++) root[j] = scale ? (Real)sqrt(scale[first + j]) : 1;
+  for (size_t i = 0; i < M; i++)
+    for (size_t j = 0; j < count; j++)
+      engine->columns[i * count + j] = root[j] * engine->jacobian[i * N + first + j];
+}
+
+/* A piece of the columns at a time; the sum over pieces is in double. Summed in float all the way it gets eigenvalues below
+ * zero, and Levenberg–Marquardt cannot solve for its steps any more when they matter most. J itself stays as it is, for J v
+ * at the same point. */
+static void multiply_gram(RpinnCpuEngine *engine, const double *scale, double *product) {
+  size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
+  for (size_t first = 0; first < N; first += RPINN_CPU_PIECE) {
+    size_t count = N - first < RPINN_CPU_PIECE ? N - first : RPINN_CPU_PIECE;
+    pack_columns(engine, scale, first, count);
+    RPINN_BLAS(syrk)
+    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)count, 1, engine->columns, (int)count, 0,
+     engine->square, (int)M);
+    for (size_t i = 0; i < M; i++)
+      for (size_t k = 0; k <= i; k++)
+        product[i * M + k] = (first ? product[i * M + k] : 0) + (double)engine->square[i * M + k];
+  }
+  for (size_t i = 0; i < M; i++)
+    for (size_t k = 0; k < i; k++) product[k * M + i] = product[i * M + k];
+}
+
+RpinnStatus RPINN_REAL_NAME(rpinn_cpu_gram)(RpinnContext *context, RpinnBackend *backend,
+                                            const RpinnMemberBatch *batch, const double *const *scales,
+                                            double *const *rows, double *const *grams) {
+  RpinnCpuEngine *engine = (RpinnCpuEngine *)backend;
+  size_t M = backend->model->num_rows;
+  if (!engine->square) engine->square = RPINN_REAL_NAME(rpinn_cpu_reals)(M * M);
+  if (!engine->columns) engine->columns = RPINN_REAL_NAME(rpinn_cpu_reals)(M * RPINN_CPU_PIECE);
+  if (!engine->square || !engine->columns) return rpinn_fail_memory(context);
+  for (size_t k = 0; k < batch->num_members; k++) {
+    RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
+    RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));
+    memcpy(rows[k], engine->rows, M * sizeof **rows);
+    multiply_gram(engine, scales ? scales[k] : NULL, grams[k]);
+  }
+  return RPINN_OK;
+}
