@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "draw_blocks.h"
+#include "run_record.h"
 #include "temporary_folder.h"
 
 enum { NUM_MEMBERS = 9001, NUM_THREADS = 3 }; /* more than two blocks */
@@ -145,6 +146,11 @@ static void an_end_and_a_refusal_are_handed_on(void **state) {
   open_visit(&visit);
   rpinn_context_set_interrupted(visit.context, wants_an_end, &visit);
   visit.stop_after = 1; /* after the first block */
+  assert_int_equal(perform(&visit, NUM_THREADS), RPINN_ERROR_INTERRUPTED);
+  assert_in_range(visit.next, 1, NUM_MEMBERS - 1);
+  rpinn_context_set_interrupted(visit.context, NULL, NULL);
+  visit.run.wants_end = wants_an_end; /* so may whoever has the run made */
+  visit.run.user = &visit;
   assert_int_equal(perform(&visit, NUM_THREADS), RPINN_ERROR_INTERRUPTED);
   assert_in_range(visit.next, 1, NUM_MEMBERS - 1);
   visit.stop_after = UINT64_MAX;

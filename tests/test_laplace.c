@@ -4,7 +4,7 @@
 #include "run_bench.h"
 
 #include "linear_fields.h"
-#include "run_state.h"
+#include "run_record.h"
 
 static const char linear_yaml[] =
     "name: linear\n"

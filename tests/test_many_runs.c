@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "many_runs.h"
-#include "run_state.h"
+#include "run_record.h"
 
 enum { NUM_TASKS = 6, NONE = -1 };
 

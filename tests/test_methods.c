@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "run_state.h"
+#include "maker.h"
 
 /* The choice string of the setting, word by word, is the names in their order; the number of a choice finds its row. */
 static void setting_offers_the_table(void **state) {
@@ -26,6 +26,7 @@ static void setting_offers_the_table(void **state) {
   }
   assert_null(rpinn_method_name(count));
   assert_null(rpinn_method_at(count));
+  assert_null(rpinn_maker_at(count));
   assert_null(rpinn_method_description(count));
   assert_null(rpinn_method_find("rpinn "));
   assert_null(rpinn_method_find(""));
@@ -47,16 +48,11 @@ static void every_row_is_whole(void **state) {
     expect_words(method->about.summary);
     expect_words(method->meaning);
     expect_words(method->unit);
-    expect_words(method->progress_unit);
     assert_true(strlen(method->about.summary) <= 80); /* a line of `rpinn list` */
     assert_int_equal(method->meaning[strlen(method->meaning) - 1], '.');
     assert_int_not_equal(method->unit[strlen(method->unit) - 1], 's');
-    assert_non_null(method->check_settings);
     assert_non_null(method->plan);
     assert_non_null(method->draws);
-    assert_non_null(method->make_draws);
-    assert_non_null(method->estimate);
-    assert_non_null(method->describe_run);
     assert_non_null(method->describe_settings);
     assert_non_null(method->write_title);
     assert_non_null(method->write_lines);
@@ -66,6 +62,13 @@ static void every_row_is_whole(void **state) {
     expect_words(method->facts[0].title);
     assert_int_not_equal(method->sections[0], RPINN_SECTION_NONE);
     assert_int_not_equal(method->judgement, RPINN_JUDGEMENT_NONE);
+    const RpinnDrawMaker *maker = rpinn_maker_at(i);
+    assert_non_null(maker);
+    expect_words(maker->progress_unit);
+    assert_non_null(maker->check_settings);
+    assert_non_null(maker->make_draws);
+    assert_non_null(maker->estimate);
+    assert_non_null(maker->describe_run);
     size_t last = RPINN_MAX_METHOD_LIST - 1; /* lists have an end */
     assert_int_equal(method->sections[last], RPINN_SECTION_NONE);
     for (size_t k = 0; k < i; k++) {
@@ -144,16 +147,23 @@ static void auto_is_what_the_method_says(void **state) {
   rpinn_context_destroy(context);
 }
 
-/* What is known of each method, as its pages and verdicts show it. */
+static const RpinnDrawMaker *maker_of(const char *name) {
+  size_t i = 0;
+  while (strcmp(rpinn_method_name(i), name) != 0) i++;
+  return rpinn_maker_at(i);
+}
+
+/* What is known of each method, as its pages and verdicts show it, and of how its draws are made. */
 static void facts_are_those_of_the_methods(void **state) {
   (void)state;
   static const struct {
     const char *name, *title, *unit, *legend, *progress_unit, *first_fact, *file;
-    bool has_offsets, has_weights, needs_prior, moves_together;
+    bool has_offsets, has_weights, needs_prior, prior_at_minimum, moves_together;
     RpinnReportSection sections[3];
     bool minimises;
     const char *caution;
   } expected[] = {{.name = "map",
+                   .prior_at_minimum = true,
                    .minimises = true,
                    .title = "MAP",
                    .unit = "member",
@@ -172,6 +182,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .has_weights = true,
                    .sections = {RPINN_SECTION_MEMBERS}},
                   {.name = "ensemble",
+                   .prior_at_minimum = true,
                    .minimises = true,
                    .title = "ensemble",
                    .unit = "member",
@@ -199,6 +210,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_PARTICLES},
                    .caution = "the moment at which they were stopped"},
                   {.name = "laplace",
+                   .prior_at_minimum = true,
                    .title = "Laplace",
                    .unit = "draw",
                    .legend = "draw",
@@ -208,14 +220,16 @@ static void facts_are_those_of_the_methods(void **state) {
                    .sections = {RPINN_SECTION_MEMBERS}}};
   for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
     const RpinnMethod *method = rpinn_method_find(expected[i].name);
+    const RpinnDrawMaker *maker = maker_of(expected[i].name);
     assert_string_equal(method->about.title, expected[i].title);
     assert_string_equal(method->unit, expected[i].unit);
     assert_string_equal(method->legend, expected[i].legend);
-    assert_string_equal(method->progress_unit, expected[i].progress_unit);
+    assert_string_equal(maker->progress_unit, expected[i].progress_unit);
     assert_string_equal(method->facts[0].title, expected[i].first_fact);
     assert_int_equal(method->has_offsets, expected[i].has_offsets);
     assert_int_equal(method->has_weights, expected[i].has_weights);
-    assert_int_equal(method->needs_prior, expected[i].needs_prior);
+    assert_int_equal(maker->needs_prior, expected[i].needs_prior);
+    assert_int_equal(maker->prior_at_minimum, expected[i].prior_at_minimum);
     assert_int_equal(method->moves_together, expected[i].moves_together);
     assert_ptr_equal(method->draws, method->has_chains ? &rpinn_chain_draws : &rpinn_member_draws);
     assert_int_equal(method->judgement,
@@ -268,7 +282,7 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
     rpinn_settings_set(context, &problem.settings, RPINN_SETTING_METHOD, cases[i].method, nowhere);
     rpinn_settings_set(context, &problem.settings, RPINN_SETTING_START, cases[i].start, nowhere);
     rpinn_settings_set(context, &problem.settings, RPINN_SETTING_OPTIMIZER, cases[i].optimizer, nowhere);
-    RpinnStatus status = rpinn_problem_method(&problem)->check_settings(context, &problem);
+    RpinnStatus status = rpinn_problem_maker(&problem)->check_settings(context, &problem);
     assert_int_equal(status, cases[i].message ? RPINN_ERROR_INPUT : RPINN_OK);
     if (cases[i].message) assert_non_null(strstr(rpinn_context_error(context)->message, cases[i].message));
   }

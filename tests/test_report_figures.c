@@ -2,6 +2,8 @@
  * scripts for print, which hold what they draw; test_svg_plot.c looks at what the page makes of the same calls. */
 #include "figure_bench.h"
 
+#include "member_statistics.h"
+
 /* ---- one coordinate ---- */
 
 static void replace_draws(RpinnRunResults *results, size_t count, const double *values) {

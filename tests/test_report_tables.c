@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "member_statistics.h"
 #include "report_compare.h"
 
 /* ---- members ---- */
@@ -258,7 +259,7 @@ static void runs_side_by_side(void **state) {
   snprintf(head, sizeof head,
            "run|directory|method|draws|seed|wall time|\n\nrpinn|%.40s|rpinn|3|17|42.0 s|\n"
            "ensemble|%.40s|ensemble|4|18|6.0 min|",
-           runs[0]->folder.path, runs[1]->folder.path);
+           runs[0]->folder, runs[1]->folder);
   check_lines(&text, head);
   check_lines(&text, "u\n\n|rl2|linf|mean std|LPP|LPP table|coverage|95 % interval|CRPS|\n\n"
                      "rpinn|0.100|0.200|0.300|0.4000|0.5000|60.0 %|90.0 %|0.800|\n"

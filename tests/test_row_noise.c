@@ -3,7 +3,7 @@
 #include "posterior_numbers.h"
 #include "problem_bench.h"
 
-#include "run_state.h"
+#include "run_record.h"
 
 /* u is an unknown slope times x: R = a x, so that every row is known without a network's help. */
 static const char line_yaml[] = "name: line\n"

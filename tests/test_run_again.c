@@ -2,7 +2,7 @@
  * does; each number against one made by hand. */
 #include "hand_problem.h"
 
-#include "run_state.h"
+#include "run_record.h"
 
 static const struct {
   const char *name, *settings;

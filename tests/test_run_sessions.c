@@ -211,9 +211,9 @@ static void seconds_left_follow_the_formula(void **state) {
   static Session session;
   session = (Session){0};
   RpinnRunOptions options = {.progress = keep_report, .user = &session};
-  RpinnRun run = {.num_threads = 4, .options = &options};
+  RpinnDriver driver = {.num_threads = 4, .options = &options};
   RpinnRunProgress progress = {
-      .run = &run, .unit = "members", .total = 11, .done = 3, .done_here = 3, .seconds_per_unit = 2};
+      .driver = &driver, .unit = "members", .total = 11, .done = 3, .done_here = 3, .seconds_per_unit = 2};
   rpinn_run_progress_report(&progress, true);
   check_close(last_report(&session)->seconds_left, 4, 0);
   progress.seconds_per_unit = 0; /* units that are made together: 11 - 3 of them at the speed of the 3 here */

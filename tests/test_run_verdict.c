@@ -4,7 +4,7 @@
 #include "temporary_folder.h"
 
 #include "linearisation.h"
-#include "run_state.h"
+#include "run_record.h"
 
 /* Output weights alone are free: linear in them. */
 static const char linear[] =

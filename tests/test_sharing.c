@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "driver.h"
 #include "problem_bench.h"
 #include "rpinn/check.h"
-#include "run_state.h"
 
 /* ---- the problem stays as it is ---- */
 
@@ -240,16 +240,16 @@ static double prepare_seconds(const char *text, const char *threads) {
   for (int repetition = 0; repetition < 3; repetition++) {
     ProblemBench bench = bench_parse(text, NULL);
     RpinnRunOptions options = {0};
-    RpinnRun *run;
+    RpinnDriver driver;
     bench_require(&bench,
                   rpinn_settings_set(bench.context, &bench.problem->settings, RPINN_SETTING_THREADS, threads,
                                      (RpinnPlace){0}),
                   "threads");
     double begun = processor_seconds();
-    bench_require(&bench, rpinn_run_prepare(bench.context, bench.problem, &options, &run), "prepare");
+    bench_require(&bench, rpinn_driver_prepare(bench.context, bench.problem, &options, &driver), "prepare");
     least = fmin(least, processor_seconds() - begun);
-    assert_int_equal(run->num_posteriors, (int)strtol(threads, NULL, 10));
-    rpinn_run_destroy(run);
+    assert_int_equal(driver.run->num_posteriors, (int)strtol(threads, NULL, 10));
+    rpinn_run_destroy(driver.run);
     bench_close(&bench);
   }
   return least;

@@ -6,7 +6,7 @@
 #include "noise_posterior.h"
 #include "predictive_bands.h"
 #include "run_noise.h"
-#include "run_state.h"
+#include "run_record.h"
 #include "unknown_noise.h"
 
 static const char linear_yaml[] =

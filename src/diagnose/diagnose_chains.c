@@ -7,7 +7,7 @@
 #include "chain_verdict.h"
 #include "csv_table.h"
 #include "diagnose_run.h"
-#include "run_folder.h"
+#include "folders.h"
 
 typedef struct ChainDiagnosis {
   const RpinnRunDiagnosis *whole;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "chain_diagnostics.h"
+#include "chain_results.h"
 #include "number_text.h"
 #include "report_page.h"
 #include "report_table.h"

@@ -20,13 +20,13 @@ static const char *last_part(const char *path, size_t *length) {
 
 static void label_run(const RpinnRun *run, int kind, RpinnRunLabel *label) {
   size_t length;
-  const char *name = last_part(run->folder.path, &length);
+  const char *name = last_part(run->folder, &length);
   if (kind == 0)
     snprintf(label->text, sizeof label->text, "%.200s", rpinn_report_setting(run, RPINN_SETTING_METHOD));
   else if (kind == 1)
     snprintf(label->text, sizeof label->text, "%.*s", (int)(length < 200 ? length : 200), name);
   else
-    snprintf(label->text, sizeof label->text, "%.250s", run->folder.path);
+    snprintf(label->text, sizeof label->text, "%.250s", run->folder);
 }
 
 /* Methods, or names of directories, or whole paths: the first that tells the runs apart. */
@@ -54,7 +54,7 @@ static void write_head(const RpinnReport *report, const RpinnComparison *compari
   for (size_t i = 0; i < comparison->num_runs; i++) {
     const RpinnRun *run = comparison->runs[i];
     rpinn_table_open_row(page, comparison->labels[i].text);
-    rpinn_table_code(page, run->folder.path);
+    rpinn_table_code(page, run->folder);
     rpinn_table_code(page, rpinn_report_setting(run, RPINN_SETTING_METHOD));
     rpinn_table_number(page, (double)rpinn_report_num_draws(run), 8);
     rpinn_table_number(page, (double)run->posteriors[0]->seed, 8);

@@ -2,7 +2,7 @@
 #ifndef RPINN_REPORT_REPORT_CURVES_H
 #define RPINN_REPORT_REPORT_CURVES_H
 
-#include "run_state.h"
+#include "run_record.h"
 #include "svg_plot.h"
 
 /* Curves over the points in rising order of x, thinned. */

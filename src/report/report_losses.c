@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "member_statistics.h"
 #include "report_page.h"
 #include "report_table.h"
 

@@ -2,7 +2,7 @@
 #ifndef RPINN_REPORT_REPORT_MAPS_H
 #define RPINN_REPORT_REPORT_MAPS_H
 
-#include "run_state.h"
+#include "run_record.h"
 #include "svg_plot.h"
 
 /* Points that are all pairs of positions along two axes. */

@@ -14,8 +14,8 @@ static bool same_numbers(size_t count, const double *a, const double *b) {
 
 static RpinnStatus refuse(RpinnContext *context, const RpinnRun *run, const RpinnRun *first,
                           const char *what) {
-  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
-                       "this run does not stand beside '%.400s': %s", first->folder.path, what);
+  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder},
+                       "this run does not stand beside '%.400s': %s", first->folder, what);
 }
 
 static RpinnStatus match_scores(RpinnContext *context, const RpinnRun *run, const RpinnRun *first) {
@@ -34,9 +34,9 @@ static RpinnStatus match_run(RpinnContext *context, const RpinnRun *run, const R
   size_t num_coordinates = run->problem->num_coordinates;
   if (strcmp(run->problem->name, first->problem->name) != 0)
     return rpinn_fail_at(
-        context, (RpinnPlace){.file = run->folder.path},
+        context, (RpinnPlace){.file = run->folder},
         "this is a run of problem '%.100s', '%.400s' is one of '%.100s'; expected one problem",
-        run->problem->name, first->folder.path, first->problem->name);
+        run->problem->name, first->folder, first->problem->name);
   bool same = num_coordinates == first->problem->num_coordinates;
   for (size_t i = 0; same && i < num_coordinates; i++) {
     const RpinnCoordinate *a = &run->problem->coordinates[i], *b = &first->problem->coordinates[i];

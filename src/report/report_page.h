@@ -5,7 +5,7 @@
 #include "posterior_shape.h"
 #include "rank_interval.h"
 #include "report_figure.h"
-#include "run_state.h"
+#include "run_record.h"
 
 typedef struct RpinnReport {
   RpinnContext *context;

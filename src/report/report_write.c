@@ -16,7 +16,7 @@ RpinnStatus rpinn_report_write(RpinnContext *context, const RpinnRun *run) {
     return rpinn_fail(context, RPINN_ERROR_INPUT, "an interrupted run has no results to report");
   RpinnReport report = {.context = context, .page = &page, .run = run};
   RpinnStatus status = rpinn_report_page(&report);
-  if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "report.html", &page);
+  if (status == RPINN_OK) status = rpinn_folder_write(context, run->folder, "report.html", &page);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context);
   rpinn_text_free(&page);
   return status;
@@ -93,16 +93,14 @@ static RpinnStatus check_place(RpinnContext *context, const char *folder, const 
 RpinnStatus rpinn_report_save_page(RpinnContext *context, const char *folder, const char *name,
                                    const RpinnText *page, const RpinnFigureSet *figures, size_t *num_drawn,
                                    RpinnDrawing *drawing) {
-  RpinnRunFolder place = {0};
   char figure_folder[RPINN_PATH_SIZE];
-  if (!*folder || strlen(folder) >= sizeof place.path)
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "--out needs a name of 1 to %zu characters",
-                      sizeof place.path - 1);
+  if (!*folder || strlen(folder) >= RPINN_FOLDER_SIZE)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "--out needs a name of 1 to %d characters",
+                      RPINN_FOLDER_SIZE - 1);
   RPINN_TRY(check_place(context, folder, name));
-  snprintf(place.path, sizeof place.path, "%s", folder);
   snprintf(figure_folder, sizeof figure_folder, "%s/figures", folder);
   RPINN_TRY(rpinn_make_folders(context, figures->count ? figure_folder : folder));
-  RPINN_TRY(rpinn_run_folder_write(context, &place, name, page));
+  RPINN_TRY(rpinn_folder_write(context, folder, name, page));
   return rpinn_figure_set_save(context, figures, figure_folder, num_drawn, drawing);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_progress.h"
+#include "run_record.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
 
@@ -76,7 +76,7 @@ static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, 
     if (status != RPINN_OK) break;
     Block block = {context, run, &run->plan, columns, convergence + done, in_full};
     RpinnTaskPoolResult result;
-    RpinnTaskPoolOptions options = {.num_threads = run->num_threads,
+    RpinnTaskPoolOptions options = {.num_threads = run->num_posteriors,
                                     .num_tasks = size,
                                     .user = &block,
                                     .open_worker = open_worker,
@@ -91,18 +91,6 @@ static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, 
 }
 
 /* ---- the worst and the best ---- */
-
-RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergence *convergence) {
-  RpinnWorstConvergence worst = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, count, 0};
-  for (size_t i = 0; i < count; i++) {
-    worst.max_rhat = fmax(worst.max_rhat, convergence[i].rhat); /* fmax and fmin pass over NaN */
-    worst.max_rhat_paper = fmax(worst.max_rhat_paper, convergence[i].rhat_paper);
-    worst.min_ess_bulk = fmin(worst.min_ess_bulk, convergence[i].ess_bulk);
-    worst.min_ess_tail = fmin(worst.min_ess_tail, convergence[i].ess_tail);
-    worst.num_unmixed += convergence[i].rhat > 1.01;
-  }
-  return worst;
-}
 
 static void find_best_and_worst(RpinnChainResults *chains) {
   double lowest = (double)INFINITY, highest = -(double)INFINITY;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_progress.h"
+#include "run_record.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
 

@@ -5,7 +5,8 @@
 #ifndef RPINN_RESULTS_DRAW_BLOCKS_H
 #define RPINN_RESULTS_DRAW_BLOCKS_H
 
-#include "run_state.h"
+#include "draw_store.h"
+#include "rpinn/run.h"
 
 typedef struct RpinnDrawBlocks {
   const RpinnRun *run; /* its store, plan and threads, and whoever wants an end: RPINN_ERROR_INTERRUPTED */

@@ -26,11 +26,6 @@ uint64_t rpinn_choice_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS + 2);
 }
 
-RpinnStatus rpinn_draw_store_put_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
-                                        size_t length, const double *vector) {
-  return rpinn_member_store_put_state(context, store, key, vector, length * sizeof *vector);
-}
-
 RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
                                         size_t length, double *vector, bool *found) {
   void *state = NULL;

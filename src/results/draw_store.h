@@ -29,8 +29,6 @@ uint64_t rpinn_laplace_state_key(void);
 uint64_t rpinn_choice_state_key(void);
 
 /* A parameter vector under such a key. *found is false where the store has none of this length. */
-RpinnStatus rpinn_draw_store_put_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
-                                        size_t length, const double *vector);
 RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
                                         size_t length, double *vector, bool *found);
 /* The same for what was learnt of noise that is not known. */

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "method.h"
 #include "prior_record.h"
 #include "rank_interval.h"
-#include "run_folder.h"
 #include "run_verdict.h"
 #include "whole_file.h"
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_targets.h"
+#include "member_statistics.h"
+#include "run_record.h"
 #include "unknown_noise.h"
 
 static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {

@@ -3,7 +3,8 @@
 #define RPINN_RESULTS_JUDGED_DRAWS_H
 
 #include "double_target.h"
-#include "run_state.h"
+#include "posterior.h"
+#include "rpinn/run.h"
 
 enum { RPINN_MAX_JUDGED_DRAWS = 16 };
 

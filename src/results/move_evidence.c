@@ -6,8 +6,8 @@
 
 #include "judged_draws.h"
 #include "moments.h"
-#include "run_progress.h"
-#include "run_verdict.h"
+#include "row_evidence.h"
+#include "run_record.h"
 #include "scale_trial.h"
 #include "unknown_noise.h"
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "hessian.h"
+#include "run_record.h"
+#include "run_reopen.h"
 #include "unknown_noise.h"
 
 enum { GRID = 51, NUM_LEADING = 100 };
@@ -212,9 +214,7 @@ void rpinn_posterior_shape_destroy(RpinnPosteriorShape *shape) {
 /* ---- files and words ---- */
 
 static RpinnStatus write_file(RpinnContext *context, const char *folder, const char *name, RpinnText *csv) {
-  RpinnRunFolder place = {0};
-  snprintf(place.path, sizeof place.path, "%s", folder);
-  RpinnStatus status = rpinn_run_folder_write(context, &place, name, csv);
+  RpinnStatus status = rpinn_folder_write(context, folder, name, csv);
   rpinn_text_free(csv);
   return status;
 }

@@ -4,7 +4,8 @@
 #define RPINN_RESULTS_POSTERIOR_SHAPE_H
 
 #include "posterior_plane.h"
-#include "run_state.h"
+#include "rpinn/run.h"
+#include "text.h"
 
 enum { RPINN_SHAPE_CORNERS = 3 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "rank_interval.h"
+#include "run_record.h"
 
 enum {
   MOST_TERMS = 40000000 /* of all sums together, in one iteration */,

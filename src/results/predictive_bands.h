@@ -9,7 +9,7 @@
 #ifndef RPINN_RESULTS_PREDICTIVE_BANDS_H
 #define RPINN_RESULTS_PREDICTIVE_BANDS_H
 
-#include "run_state.h"
+#include "rpinn/run.h"
 
 /* The first fitted term that measures a quantity of `predict:` and states its noise, or has it unknown, under the likelihood
  * `noise`; the number of terms where there is none. */

@@ -10,6 +10,19 @@
 static const char *const place_names[] = {"members", "minimum"}; /* by at_minimum */
 static const char *const end_names[] = {"none", "smallest", "largest"};
 
+void rpinn_prior_choice_free(RpinnPriorChoice *choice) {
+  free(choice->lines);
+  free(choice->theta);
+  choice->lines = NULL;
+  choice->theta = NULL;
+  choice->num_lines = 0;
+}
+
+double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial) {
+  return choice->rule == RPINN_SCALE_EVIDENCE ? choice->trials[trial].log_evidence
+                                              : choice->trials[trial].leave_one_out;
+}
+
 RpinnScaleEnd rpinn_prior_choice_end(const RpinnPriorChoice *choice) {
   if (choice->num_trials < 2) return RPINN_SCALE_INSIDE;
   if (choice->chosen == 0) return RPINN_SCALE_SMALLEST;
@@ -140,6 +153,24 @@ bool rpinn_prior_choice_read(const RpinnJsonValue *object, RpinnPriorChoice *cho
   choice->at_minimum = strcmp(rpinn_summary_text(object, "tried_at"), place_names[0]) != 0;
   choice->num_trials = read_trials(object, RPINN_MAX_SCALE_TRIALS, choice->trials, &choice->chosen);
   return choice->rule != RPINN_SCALE_GIVEN && choice->num_trials > 0 && read_lines(object, choice);
+}
+
+RpinnStatus rpinn_prior_choice_load(RpinnContext *context, RpinnMemberStore *store, const char *folder,
+                                    RpinnPriorChoice *choice) {
+  char *text = NULL;
+  const RpinnJsonValue *value;
+  RPINN_TRY(rpinn_member_store_get_text(context, store, RPINN_PRIOR_CHOICE_KEY, &text));
+  if (!text) return RPINN_OK;
+  RpinnArena *arena = rpinn_arena_create();
+  RpinnStatus status = arena ? RPINN_OK : rpinn_fail_memory(context);
+  if (status == RPINN_OK) status = rpinn_json_parse(context, arena, folder, text, strlen(text), &value);
+  if (status == RPINN_OK && !rpinn_prior_choice_read(value, choice)) {
+    rpinn_prior_choice_free(choice);
+    choice->num_trials = 0;
+  }
+  rpinn_arena_destroy(arena);
+  free(text);
+  return status;
 }
 
 static void write_fields(const RpinnPosterior *posterior, const RpinnPriorChoice *choice, RpinnJson *json) {

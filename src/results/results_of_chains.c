@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "chain_diagnostics.h"
+#include "chain_draw_statistics.h"
 #include "results_pass.h"
 #include "unknown_noise.h"
 
@@ -68,7 +69,7 @@ static RpinnStatus visit_chains(RpinnResultsPass *pass, Chains *own) {
   own->chain_moments = rpinn_moments_create(run->outputs.num_values);
   own->energies = malloc(run->results.num_draws * sizeof *own->energies);
   if (!own->chain_moments || !own->energies) return rpinn_fail_memory(pass->context);
-  RPINN_TRY(rpinn_draw_spool_create(pass->context, run->folder.path, width, &own->spool));
+  RPINN_TRY(rpinn_draw_spool_create(pass->context, run->folder, width, &own->spool));
   RPINN_TRY(rpinn_results_visit(pass, run->num_warmup_kept > 0, look_at_chain_draw, take_chain_draw));
   RPINN_TRY(rpinn_run_diagnose_chains(pass->context, run, own->spool, own->energies));
   if (!pass->with_file) return RPINN_OK;

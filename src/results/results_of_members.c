@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member_statistics.h"
 #include "results_pass.h"
-#include "run_targets.h"
 
 typedef struct Members {
   uint64_t looked_at; /* that did not fail, as they are read */
@@ -106,7 +106,7 @@ static RpinnStatus gather_members(RpinnResultsPass *pass) {
   RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
   uint64_t finished = results->num_members - results->num_failed;
   if (!results->num_members)
-    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder.path}, "this run has no member yet");
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder}, "this run has no member yet");
   if (!finished)
     return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
                       (unsigned long long)results->num_failed);

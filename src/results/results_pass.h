@@ -5,6 +5,7 @@
 #include "draw_blocks.h"
 #include "moments.h"
 #include "posterior_file.h"
+#include "run_record.h"
 
 /* A column of sample_stats in posterior.nc. */
 typedef struct RpinnFileStatistic {

@@ -6,15 +6,15 @@
  *   z_i   = -mean_k e_i^k / sqrt(1 + (1 + 1/K) var_k e_i^k)
  *
  * Draws without offsets have alpha_i / c_ii as the mean and 1 / c_ii as the variance of the same. */
+#include "row_evidence.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "importance.h"
-#include "judged_draws.h"
 #include "linearisation.h"
-#include "run_progress.h"
-#include "run_verdict.h"
+#include "run_record.h"
 
 /* The algebra of a draw takes M^3 operations and 3 M^2 numbers. */
 enum { MAX_ROWS = 2000 };
@@ -183,4 +183,9 @@ RpinnStatus rpinn_run_row_evidence(RpinnJudgedDraws *draws, RpinnRowEvidence *ev
   free(rows.groups);
   free(rows.sizes);
   return status == RPINN_ERROR_MEMORY ? rpinn_fail_memory(draws->context) : status;
+}
+
+void rpinn_row_evidence_free(RpinnRowEvidence *evidence) {
+  free(evidence->terms);
+  free(evidence->quantities);
 }

@@ -11,7 +11,9 @@
 #include "moments.h"
 #include "part_file.h"
 #include "rank_interval.h"
-#include "run_state.h"
+#include "run_files.h"
+#include "run_record.h"
+#include "run_reopen.h"
 #include "unknown_noise.h"
 
 char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
@@ -247,7 +249,7 @@ static RpinnStatus check_out_file(RpinnContext *context, const RpinnPredictOptio
 
 static RpinnStatus check_not_of_run(RpinnContext *context, const RpinnProblem *problem, const char *folder,
                                     const char *out_file) {
-  if (!out_file || !rpinn_run_folder_owns(folder, problem, out_file)) return RPINN_OK;
+  if (!out_file || !rpinn_run_owns_file(folder, problem, out_file)) return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = out_file},
                        "the predictions would replace a file of the run; choose another file");
 }

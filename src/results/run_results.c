@@ -1,5 +1,7 @@
 /* From stored draws to results: one pass in their order, on all threads, in memory that does not grow with their number. What
  * it gathers beside moments and quantiles is up to the kind of draws. */
+#include "run_results.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include "predictive_bands.h"
 #include "rank_interval.h"
 #include "results_pass.h"
-#include "run_noise.h"
 #include "unknown_noise.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
@@ -26,7 +27,7 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
          num_statistics = rpinn_kept_draws_num_values(pass->run->results.statistics);
   if (member->num_parameters == num_parameters && member->num_statistics == num_statistics) return RPINN_OK;
   return rpinn_fail_at(
-      pass->context, (RpinnPlace){.file = pass->run->folder.path},
+      pass->context, (RpinnPlace){.file = pass->run->folder},
       "the draws of this run do not belong to its run.yaml: draw %llu has %zu parameters and "
       "%zu statistics, expected %zu and %zu",
       (unsigned long long)member->index, member->num_parameters, member->num_statistics, num_parameters,
@@ -114,7 +115,7 @@ RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) 
                                        .statistic_names = names,
                                        .statistic_is_boolean = is_boolean,
                                        .keep_every = run->results.keep_every};
-  snprintf(path, sizeof path, "%s/posterior.nc", run->folder.path);
+  snprintf(path, sizeof path, "%s/posterior.nc", run->folder);
   rpinn_run_reset_noise(run); /* that of the last draw depends on the threads, and is no constant */
   return rpinn_posterior_file_create(pass->context, path, run->posteriors[0], &options, &pass->file);
 }
@@ -176,23 +177,9 @@ RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool wi
   return status;
 }
 
-static void free_chains(RpinnChainResults *chains, uint64_t num_chains) {
-  for (uint64_t c = 0; chains->chains && c < num_chains; c++) {
-    free(chains->chains[c].mean);
-    free(chains->chains[c].deviation);
-    free(chains->chains[c].scores);
-  }
-  free(chains->chains);
-  free(chains->parameters);
-  free(chains->outputs);
-  free(chains->best_trace);
-  free(chains->worst_trace);
-  free(chains->energy_trace);
-}
-
 void rpinn_run_free_results(RpinnRun *run) {
   RpinnRunResults *results = &run->results;
-  free_chains(&results->chains, run->plan.num_chains);
+  rpinn_chain_results_free(&results->chains, run->plan.num_chains);
   free(results->particles.rows);
   free(results->mean);
   free(results->deviation);

@@ -1,9 +1,11 @@
 #include "run_scores.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "metrics.h"
 #include "rank_interval.h"
+#include "run_record.h"
 
 void rpinn_run_list_scores(const RpinnRun *run, RpinnScore *scores) {
   const RpinnPosterior *posterior = run->posteriors[0];
@@ -40,7 +42,7 @@ void rpinn_score_moments(RpinnScore *score, const double *mean, const double *de
   score->coverage = rpinn_metric_coverage(n, mean, deviation, reference);
 }
 
-RpinnStatus rpinn_run_score(const RpinnRun *run, RpinnScore *score) {
+static RpinnStatus score_results(const RpinnRun *run, RpinnScore *score) {
   const RpinnRunResults *results = &run->results;
   bool has_spread = results->num_draws > 1;
   rpinn_score_moments(score, results->mean, results->deviation, has_spread);
@@ -49,4 +51,27 @@ RpinnStatus rpinn_run_score(const RpinnRun *run, RpinnScore *score) {
     score->interval_coverage = rpinn_metric_interval_coverage(score->count, results->low + score->first,
                                                               results->high + score->first, score->reference);
   return rpinn_metric_crps(results->kept, score->first, score->count, score->reference, &score->crps, NULL);
+}
+
+/* Per chain, as in Table 3 of the paper. */
+static RpinnStatus score_chain(RpinnContext *context, const RpinnRun *run, RpinnChainResult *chain) {
+  chain->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *chain->scores);
+  if (!chain->scores) return rpinn_fail_memory(context);
+  rpinn_run_list_scores(run, chain->scores);
+  for (size_t q = 0; q < run->outputs.num_quantities; q++)
+    rpinn_score_moments(&chain->scores[q], chain->mean, chain->deviation, run->plan.num_draws > 1);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_run_score_results(RpinnContext *context, RpinnRun *run) {
+  const RpinnDrawOutputs *outputs = &run->outputs;
+  RpinnScore *scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof *scores);
+  if (!scores) return rpinn_fail_memory(context);
+  run->results.scores = scores;
+  rpinn_run_list_scores(run, scores);
+  for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
+    RPINN_TRY(score_results(run, &scores[k]));
+  for (uint64_t c = 0; run->results.chains.chains && c < run->plan.num_chains; c++)
+    RPINN_TRY(score_chain(context, run, &run->results.chains.chains[c]));
+  return RPINN_OK;
 }

@@ -1,17 +1,14 @@
 /* The results as summary.json, as a table in the paper's layout, and as CSV. */
+#include "run_summary.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "chain_diagnostics.h"
 #include "finished_run.h"
-#include "json_writer.h"
+#include "member_statistics.h"
 #include "predictive_bands.h"
-#include "prior_record.h"
 #include "rpinn/version.h"
-#include "run_noise.h"
-#include "run_scores.h"
-#include "run_summary.h"
-#include "run_targets.h"
+#include "run_record.h"
 #include "run_verdict.h"
 
 typedef struct Summary {
@@ -21,29 +18,6 @@ typedef struct Summary {
   double *statistic_medians; /* [statistics and loss parts] */
   size_t num_statistics;
 } Summary;
-
-/* Per chain, as in Table 3 of the paper. */
-static RpinnStatus score_chain(RpinnContext *context, const RpinnRun *run, RpinnChainResult *chain) {
-  chain->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *chain->scores);
-  if (!chain->scores) return rpinn_fail_memory(context);
-  rpinn_run_list_scores(run, chain->scores);
-  for (size_t q = 0; q < run->outputs.num_quantities; q++)
-    rpinn_score_moments(&chain->scores[q], chain->mean, chain->deviation, run->plan.num_draws > 1);
-  return RPINN_OK;
-}
-
-RpinnStatus rpinn_run_score_results(RpinnContext *context, RpinnRun *run) {
-  const RpinnDrawOutputs *outputs = &run->outputs;
-  RpinnScore *scores = calloc(outputs->num_quantities + outputs->num_tests + 1, sizeof *scores);
-  if (!scores) return rpinn_fail_memory(context);
-  run->results.scores = scores;
-  rpinn_run_list_scores(run, scores);
-  for (size_t k = 0; k < outputs->num_quantities + outputs->num_tests; k++)
-    RPINN_TRY(rpinn_run_score(run, &scores[k]));
-  for (uint64_t c = 0; run->results.chains.chains && c < run->plan.num_chains; c++)
-    RPINN_TRY(score_chain(context, run, &run->results.chains.chains[c]));
-  return RPINN_OK;
-}
 
 static RpinnStatus make_summary(RpinnContext *context, RpinnRun *run, Summary *summary) {
   double half = 0.5;
@@ -227,7 +201,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_number(&json, "samples_asked", (double)(run->num_samples * run->plan.num_chains));
   rpinn_json_number(&json, "interval_draws", (double)rpinn_kept_draws_count(run->results.kept));
   rpinn_json_number(&json, "wall_seconds", run->seconds);
-  rpinn_json_number(&json, "threads", (double)run->num_threads);
+  rpinn_json_number(&json, "threads", (double)run->made_on_threads);
   rpinn_json_text(&json, "version", rpinn_version());
   rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
   rpinn_posterior_json_sigmas(run->posteriors[0], &json);
@@ -347,7 +321,7 @@ static RpinnStatus write_method_file(RpinnContext *context, const RpinnRun *run)
   RpinnText csv = {0};
   if (!run->method->write_file) return RPINN_OK;
   run->method->write_file(run, &csv);
-  RpinnStatus status = rpinn_run_folder_write(context, &run->folder, run->method->about.file, &csv);
+  RpinnStatus status = rpinn_folder_write(context, run->folder, run->method->about.file, &csv);
   rpinn_text_free(&csv);
   return status;
 }
@@ -360,16 +334,16 @@ RpinnStatus rpinn_run_write_summary(RpinnContext *context, RpinnRun *run) {
     make_json(&summary, &run->json);
     make_scores_csv(&summary, &csv);
     status = make_table(context, &run->json, &run->table);
-    if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.csv", &csv);
+    if (status == RPINN_OK) status = rpinn_folder_write(context, run->folder, "summary.csv", &csv);
   }
   rpinn_text_free(&csv);
   if (status == RPINN_OK && run->outputs.num_quantities) {
     make_predictions_csv(run, &csv);
-    status = rpinn_run_folder_write(context, &run->folder, "predictions.csv", &csv);
+    status = rpinn_folder_write(context, run->folder, "predictions.csv", &csv);
     rpinn_text_free(&csv);
   }
   if (status == RPINN_OK) status = write_method_file(context, run);
-  if (status == RPINN_OK) status = rpinn_run_folder_write(context, &run->folder, "summary.json", &run->json);
+  if (status == RPINN_OK) status = rpinn_folder_write(context, run->folder, "summary.json", &run->json);
   free(summary.statistic_medians);
   return status;
 }

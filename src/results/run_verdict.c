@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "finished_run.h"
-#include "run_targets.h"
+#include "member_statistics.h"
+#include "run_record.h"
 
 typedef struct Collection {
   RpinnContext *context;
@@ -59,9 +60,9 @@ static int compare_numbers(const void *left, const void *right) {
 static RpinnStatus look_at_members(Collection *collection) {
   const RpinnRun *run = collection->run;
   const RpinnEnergyModel *model = &run->posteriors[0]->model;
-  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
-  collection->progress_tolerance = fmax(0, options.progress_tolerance);
-  collection->progress_amount = fmax(0, options.progress_amount);
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  collection->progress_tolerance = fmax(0, settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].number);
+  collection->progress_amount = fmax(0, settings->values[RPINN_SETTING_PROGRESS_AMOUNT].number);
   for (size_t j = 0; j < model->num_parameters; j++)
     collection->widest_prior = fmax(collection->widest_prior, 1 / model->prior_root[j]);
   collection->gains = RPINN_ARENA_NEW(collection->arena, double, run->results.num_members);
@@ -425,10 +426,6 @@ void rpinn_run_evidence_json(const RpinnRun *run, RpinnJson *json) {
   for (size_t q = 0; q < run->outputs.num_quantities; q++) json_quantity(json, &run->rows.quantities[q]);
   rpinn_json_close(json, '}');
   rpinn_json_close(json, '}');
-}
-
-const RpinnVerdict *rpinn_run_verdict(const RpinnRun *run) {
-  return run->interrupted ? NULL : &run->verdict;
 }
 
 /* ---- from a summary ---- */

@@ -1,3 +1,5 @@
+#include "run_weights.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -5,6 +7,7 @@
 #include "draw_blocks.h"
 #include "importance.h"
 #include "independence_metropolis.h"
+#include "run_record.h"
 #include "unknown_noise.h"
 
 /* What a thread weighs with. */

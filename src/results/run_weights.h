@@ -3,11 +3,10 @@
 #ifndef RPINN_RESULTS_RUN_WEIGHTS_H
 #define RPINN_RESULTS_RUN_WEIGHTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "pareto_smoothing.h"
+#include "rpinn/run.h"
 
 typedef struct RpinnRunWeights {
   bool apply;         /* the weights were computed */
@@ -17,5 +16,9 @@ typedef struct RpinnRunWeights {
   double acceptance; /* of the chain; NaN where it was not asked for */
   uint32_t *times;   /* [draws] how often each draw is in the chain; NULL: once */
 } RpinnRunWeights;
+
+/* results.weights, from the draws in the store: so many are not failed, and so many of these converged. */
+RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
+                                   uint64_t converged);
 
 #endif

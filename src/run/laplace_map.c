@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "saved_state.h"
+#include "maker.h"
 #include "scale_trial.h"
 #include "task_pool.h"
 
@@ -50,8 +50,8 @@ static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool 
   (void)pool;
   if (!own) return rpinn_fail_memory(context);
   own->search = user;
-  own->member =
-      (RpinnPosteriorMember){.posterior = own->search->progress->run->posteriors[thread], .context = context};
+  own->member = (RpinnPosteriorMember){.posterior = own->search->progress->driver->run->posteriors[thread],
+                                       .context = context};
   own->squares = rpinn_posterior_least_squares(&own->member);
   return RPINN_OK;
 }
@@ -91,9 +91,9 @@ static bool tick(void *user, uint64_t counted) {
 
 /* The first `count` searches of search->order, further by `iterations`. */
 static RpinnStatus advance(RpinnContext *context, Search *search, size_t count, size_t iterations) {
-  RpinnRun *run = search->progress->run;
+  RpinnDriver *driver = search->progress->driver;
   RpinnTaskPoolResult result;
-  RpinnTaskPoolOptions pool = {.num_threads = run->num_threads < count ? run->num_threads : count,
+  RpinnTaskPoolOptions pool = {.num_threads = driver->num_threads < count ? driver->num_threads : count,
                                .num_tasks = count,
                                .user = search,
                                .open_worker = open_worker,
@@ -103,7 +103,7 @@ static RpinnStatus advance(RpinnContext *context, Search *search, size_t count, 
   search->iterations = iterations;
   RPINN_TRY(rpinn_task_pool_run(context, &pool, &result));
   search->is_begun = true;
-  run->interrupted = result.interrupted;
+  driver->interrupted = result.interrupted;
   return RPINN_OK;
 }
 
@@ -124,7 +124,7 @@ static RpinnStatus minimise_all(RpinnContext *context, Search *search) {
   for (size_t k = 0; k < NUM_STARTS; k++) search->order[k] = k;
   if (M * N * fmin(M, N) < dear_step) return advance(context, search, NUM_STARTS, ITERATIONS);
   RPINN_TRY(advance(context, search, NUM_STARTS, FIRST_ITERATIONS));
-  if (search->progress->run->interrupted) return RPINN_OK;
+  if (search->progress->driver->interrupted) return RPINN_OK;
   sort_searches(search);
   return advance(context, search, NUM_FOLLOWED, ITERATIONS);
 }
@@ -185,23 +185,23 @@ static RpinnStatus tell(RpinnContext *context, const RpinnPosterior *posterior,
 }
 
 /* On in double. */
-static RpinnStatus finish(RpinnContext *context, const RpinnRun *run, const RpinnLeastSquares *squares,
+static RpinnStatus finish(RpinnContext *context, const RpinnDriver *driver, const RpinnLeastSquares *squares,
                           double *theta) {
   double energy;
   bool converged;
-  RPINN_TRY(rpinn_scale_minimise(context, squares, NULL, ITERATIONS, run->options->interrupted,
-                                 run->options->user, theta, &energy, &converged));
-  return rpinn_run_is_stopped(context, run) ? rpinn_fail_interrupted(context) : RPINN_OK;
+  RPINN_TRY(rpinn_scale_minimise(context, squares, NULL, ITERATIONS, driver->options->interrupted,
+                                 driver->options->user, theta, &energy, &converged));
+  return rpinn_run_is_stopped(context, driver->run) ? rpinn_fail_interrupted(context) : RPINN_OK;
 }
 
-static RpinnStatus linearise(RpinnContext *context, const RpinnRun *run, RpinnLaplaceResult *laplace) {
-  const RpinnPosterior *posterior = run->posteriors[0];
+static RpinnStatus linearise(RpinnContext *context, const RpinnDriver *driver, RpinnLaplaceResult *laplace) {
+  const RpinnPosterior *posterior = driver->run->posteriors[0];
   RpinnDoubleTarget target;
   RpinnLinearisation *linearisation = NULL;
   double *room = malloc((posterior->model.num_parameters + posterior->model.num_rows + 1) * sizeof *room);
   if (!room) return rpinn_fail_memory(context);
   RpinnStatus status = rpinn_double_target_open(context, posterior, &target);
-  if (status == RPINN_OK) status = finish(context, run, &target.squares, laplace->at);
+  if (status == RPINN_OK) status = finish(context, driver, &target.squares, laplace->at);
   if (status == RPINN_OK) status = polish(&target.squares, laplace, room, &linearisation);
   if (status == RPINN_OK) status = tell(context, posterior, linearisation, laplace);
   rpinn_linearisation_destroy(linearisation);
@@ -244,9 +244,10 @@ static RpinnStatus look_up_choice(RpinnContext *context, RpinnRun *run, RpinnLap
 
 /* laplace->at, num_starts and num_at_minimum. */
 static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress, RpinnLaplaceResult *laplace) {
-  RpinnRun *run = progress->run;
+  RpinnRun *run = progress->driver->run;
   bool found;
-  if (run->noise.posterior.count && run->method->prior_at_minimum) { /* it was found with the noise */
+  if (run->noise.posterior.count &&
+      progress->driver->maker->prior_at_minimum) { /* it was found with the noise */
     memcpy(laplace->at, run->noise.at, run->posteriors[0]->model.num_parameters * sizeof(double));
     laplace->num_starts = run->noise.num_starts;
     laplace->num_at_minimum = run->noise.num_at_maximum;
@@ -259,109 +260,56 @@ static RpinnStatus seek(RpinnContext *context, RpinnRunProgress *progress, Rpinn
   if (!search.theta) return rpinn_fail_memory(context);
   for (size_t k = 0; k < NUM_STARTS; k++) search.energies[k] = (double)INFINITY;
   RpinnStatus status = minimise_all(context, &search);
-  if (status == RPINN_OK && !run->interrupted) status = choose(context, &search, laplace);
+  if (status == RPINN_OK && !progress->driver->interrupted) status = choose(context, &search, laplace);
   free(search.theta);
   return status;
 }
 
-/* ---- in the store ---- */
-
-static const RpinnStateForm form = {"point of linearisation", 0x4c41504c41434531, 1, sizeof(uint64_t)};
-
-static void pass_fields(RpinnStateCursor *cursor, size_t num_parameters, RpinnLaplaceResult *laplace) {
-  double *const numbers[] = {&laplace->energy,        &laplace->linear_energy, &laplace->log_evidence,
-                             &laplace->leave_one_out, &laplace->num_starts,    &laplace->num_at_minimum};
-  for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) rpinn_state_numbers(cursor, numbers[k], 1);
-  rpinn_state_numbers(cursor, laplace->at, num_parameters);
-}
-
-static size_t state_size(const RpinnRun *run) {
-  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
-  RpinnLaplaceResult nothing = {0};
-  pass_fields(&cursor, run->posteriors[0]->model.num_parameters, &nothing);
-  return rpinn_state_size(&form, cursor.position);
-}
-
 static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
-  uint64_t N = run->posteriors[0]->model.num_parameters;
-  size_t size = state_size(run);
-  void *state = malloc(size);
-  if (!state) return rpinn_fail_memory(context);
-  RpinnStateCursor cursor = rpinn_state_begin(&form, &N, state, size);
-  pass_fields(&cursor, N, &run->laplace);
-  rpinn_state_end(&cursor);
+  void *state;
+  size_t size;
+  RPINN_TRY(rpinn_run_pack_laplace(context, run, &state, &size));
   RpinnStatus status =
       rpinn_member_store_put_state(context, run->store, rpinn_laplace_state_key(), state, size);
   free(state);
   return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
 }
 
-static RpinnStatus restore(RpinnContext *context, void *user, const void *state, size_t size) {
-  RpinnRun *run = user;
-  size_t N = run->posteriors[0]->model.num_parameters;
-  uint64_t owner;
-  RpinnStateCursor cursor;
-  RPINN_TRY(rpinn_state_header(context, &form, state, size, &owner));
-  if (owner != N)
-    return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
-                         "the point of linearisation has %llu parameters; expected %zu",
-                         (unsigned long long)owner, N);
-  RPINN_TRY(rpinn_state_open(context, &form, state, size, state_size(run), &cursor));
-  pass_fields(&cursor, N, &run->laplace);
-  return RPINN_OK;
-}
-
-static RpinnStatus load(RpinnContext *context, RpinnRun *run, bool *found) {
-  return rpinn_draw_store_restore(context, run->store, rpinn_laplace_state_key(), restore, run, found);
-}
-
 /* ---- the whole ---- */
 
-static RpinnStatus make_room(RpinnContext *context, RpinnRun *run) {
-  run->laplace.at = calloc(run->posteriors[0]->model.num_parameters + 1, sizeof(double));
-  return run->laplace.at ? RPINN_OK : rpinn_fail_memory(context);
-}
-
 RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress) {
-  RpinnRun *run = progress->run;
+  RpinnDriver *driver = progress->driver;
+  RpinnRun *run = driver->run;
   bool found = false;
-  RPINN_TRY(make_room(context, run));
-  if (run->options->resume) RPINN_TRY(load(context, run, &found));
+  RPINN_TRY(rpinn_run_make_laplace_room(context, run));
+  if (driver->options->resume) RPINN_TRY(rpinn_run_find_laplace(context, run, &found));
   if (found) return RPINN_OK;
   RPINN_TRY(seek(context, progress, &run->laplace));
-  if (run->interrupted) return RPINN_OK;
-  RpinnStatus status = linearise(context, run, &run->laplace);
+  if (driver->interrupted) return RPINN_OK;
+  RpinnStatus status = linearise(context, driver, &run->laplace);
   if (status == RPINN_ERROR_INTERRUPTED) {
     rpinn_context_clear_error(context);
-    run->interrupted = true;
+    driver->interrupted = true;
     return RPINN_OK;
   }
   RPINN_TRY(status);
-  rpinn_run_folder_log(&run->folder, "the most probable point has loss %.6g, log evidence %.6g",
-                       run->laplace.energy, run->laplace.log_evidence);
+  rpinn_driver_log(driver, "the most probable point has loss %.6g, log evidence %.6g", run->laplace.energy,
+                   run->laplace.log_evidence);
   return save(context, run);
 }
 
 RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta) {
-  RpinnRun *run = progress->run;
+  RpinnDriver *driver = progress->driver;
+  RpinnRun *run = driver->run;
   size_t N = run->posteriors[0]->model.num_parameters;
   RpinnLaplaceResult lowest = {.at = theta};
   bool found = false;
-  if (run->options->resume)
+  if (driver->options->resume)
     RPINN_TRY(rpinn_draw_store_get_vector(context, run->store, rpinn_map_state_key(), N, lowest.at, &found));
   if (found) return RPINN_OK;
   RPINN_TRY(seek(context, progress, &lowest));
-  if (run->interrupted) return RPINN_OK;
-  RPINN_TRY(rpinn_draw_store_put_vector(context, run->store, rpinn_map_state_key(), N, lowest.at));
+  if (driver->interrupted) return RPINN_OK;
+  RPINN_TRY(rpinn_member_store_put_state(context, run->store, rpinn_map_state_key(), lowest.at,
+                                         N * sizeof *lowest.at));
   return rpinn_member_store_flush(context, run->store);
-}
-
-RpinnStatus rpinn_run_load_laplace(RpinnContext *context, RpinnRun *run) {
-  bool found;
-  if (run->laplace.at) return RPINN_OK;
-  RPINN_TRY(make_room(context, run));
-  RPINN_TRY(load(context, run, &found));
-  if (found) return RPINN_OK;
-  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
-                       "this run has lost the point at which it is linearised");
 }

@@ -8,11 +8,11 @@
 #include "run_progress.h"
 
 /* Fill run->laplace: as an earlier session left it in the store, or found now, on all threads, and then put there. Depends on
- * the posterior and its seed alone. run->interrupted where the caller wanted an end; then there is none. */
+ * the posterior and its seed alone. driver->interrupted where the caller wanted an end; then there is none. */
 RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *progress);
 
 /* The point alone, into theta [N]: a minimiser as far as Levenberg–Marquardt went, where draws start from. In the store and
- * run->interrupted as above. */
+ * driver->interrupted as above. */
 RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *progress, double *theta);
 
 /* E without offsets at theta [N], in double; rows [M] receives the whitened rows. */

@@ -13,6 +13,7 @@
 
 #include "importance.h"
 #include "laplace_map.h"
+#include "maker.h"
 #include "run_targets.h"
 #include "task_pool.h"
 
@@ -20,7 +21,8 @@ enum { SLICE = 1000, STATE_INTERVAL = 60 /* seconds */ };
 
 typedef struct Search {
   RpinnContext *context;
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run; /* the driver's */
   RpinnMember *member;
 } Search;
 
@@ -38,7 +40,7 @@ static RpinnStatus save_state(const Search *search) {
 static RpinnStatus begin(const Search *search) {
   void *state = NULL;
   size_t size = 0;
-  if (search->run->options->resume)
+  if (search->driver->options->resume)
     RPINN_TRY(rpinn_member_store_get_state(search->context, search->run->store, rpinn_map_state_key(), &state,
                                            &size));
   RpinnStatus status = rpinn_member_begin(search->context, search->member, 0, state, size);
@@ -46,24 +48,24 @@ static RpinnStatus begin(const Search *search) {
   return status;
 }
 
-/* Until it is found, or the caller wants an end: run->interrupted. */
+/* Until it is found, or the caller wants an end: driver->interrupted. */
 static RpinnStatus seek(const Search *search, RpinnMemberOutcome *outcome) {
-  RpinnRun *run = search->run;
+  RpinnDriver *driver = search->driver;
   double saved = rpinn_task_pool_now();
   RPINN_TRY(begin(search));
   do {
     RPINN_TRY(rpinn_member_advance(search->context, search->member, SLICE, outcome));
-    run->interrupted = outcome->stop == RPINN_STOP_INTERRUPTED;
+    driver->interrupted = outcome->stop == RPINN_STOP_INTERRUPTED;
     double time = rpinn_task_pool_now();
-    if (!outcome->finished && !run->interrupted && time - saved < STATE_INTERVAL) continue;
+    if (!outcome->finished && !driver->interrupted && time - saved < STATE_INTERVAL) continue;
     RPINN_TRY(save_state(search));
     saved = time;
-  } while (!outcome->finished && !run->interrupted);
+  } while (!outcome->finished && !driver->interrupted);
   return RPINN_OK;
 }
 
 static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double *map) {
-  const RpinnRunOptions *options = search->run->options;
+  const RpinnRunOptions *options = search->driver->options;
   RpinnMemberTarget plain = *target;
   RpinnMinimizeOptions minimize = rpinn_run_minimize_options(search->run->problem);
   RpinnMemberOutcome outcome = {0};
@@ -80,12 +82,14 @@ static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double 
   return status;
 }
 
-static RpinnStatus seek_lowest(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
-  RpinnRunProgress progress = {.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
+static RpinnStatus seek_lowest(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
+  RpinnRunProgress progress = {
+      .driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples};
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);
   RPINN_TRY(rpinn_laplace_map_seek(context, &progress, map));
-  if (!run->interrupted) rpinn_run_give_starts(run, targets, 1, map);
+  if (!driver->interrupted) rpinn_run_give_starts(driver, targets, 1, map);
   return RPINN_OK;
 }
 
@@ -98,15 +102,17 @@ static bool is_lowest(const RpinnRun *run, int start) {
          rpinn_importance_available(posterior->model.num_parameters, posterior->model.prior_root);
 }
 
-RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
-  Search search = {.context = context, .run = run};
+RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnDriver *driver,
+                                     const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
+  Search search = {.context = context, .driver = driver, .run = run};
   int start = rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
-  if (is_lowest(run, start)) return seek_lowest(context, run, targets);
+  if (is_lowest(run, start)) return seek_lowest(context, driver, targets);
   if (start != RPINN_START_MAP) return RPINN_OK;
   double *map = RPINN_ARENA_NEW(run->posteriors[0]->arena, double, targets[0].num_parameters);
   if (!map) return rpinn_fail_memory(context);
-  rpinn_run_folder_log(&run->folder, "the MAP estimate to start from is being sought");
+  rpinn_driver_log(driver, "the MAP estimate to start from is being sought");
   RPINN_TRY(find(&search, &targets[0], map));
-  if (!run->interrupted) rpinn_run_give_starts(run, targets, 1, map);
+  if (!driver->interrupted) rpinn_run_give_starts(driver, targets, 1, map);
   return RPINN_OK;
 }

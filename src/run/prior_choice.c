@@ -17,11 +17,6 @@ static const double ladders[][RPINN_NUM_RUNGS] = {
 
 /* ---- the ladder ---- */
 
-double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial) {
-  return choice->rule == RPINN_SCALE_EVIDENCE ? choice->trials[trial].log_evidence
-                                              : choice->trials[trial].leave_one_out;
-}
-
 RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice) {
   RpinnScaleCurve curve = {0};
   for (size_t t = 0; t < choice->num_trials; t++) {
@@ -192,14 +187,6 @@ static RpinnStatus choose_factors(RpinnContext *context, const RpinnPriorTrials 
 }
 
 /* ---- the whole ---- */
-
-void rpinn_prior_choice_free(RpinnPriorChoice *choice) {
-  free(choice->lines);
-  free(choice->theta);
-  choice->lines = NULL;
-  choice->theta = NULL;
-  choice->num_lines = 0;
-}
 
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice) {

@@ -5,33 +5,8 @@
 #ifndef RPINN_RUN_PRIOR_CHOICE_H
 #define RPINN_RUN_PRIOR_CHOICE_H
 
-#include "json_writer.h"
 #include "posterior.h"
-#include "scale_trial.h"
-
-/* The factor of one field, chosen with all other scales fixed. */
-enum { RPINN_MAX_LINE_TRIALS = 5 };
-typedef struct RpinnFieldLine {
-  size_t field;
-  size_t num_trials, chosen;
-  double factors[RPINN_MAX_LINE_TRIALS];         /* rising */
-  RpinnScaleTrial trials[RPINN_MAX_LINE_TRIALS]; /* whose scale is that of the field */
-} RpinnFieldLine;
-
-typedef struct RpinnPriorChoice {
-  RpinnScaleRule rule;
-  bool at_minimum; /* trials looked at the most probable parameters, not at members */
-  size_t num_trials;
-  RpinnScaleTrial trials[RPINN_MAX_SCALE_TRIALS]; /* by rising scale */
-  size_t chosen;                                  /* among them */
-  size_t num_lines;
-  RpinnFieldLine *lines; /* [num_lines] of fields whose factor was chosen then, one after the other */
-  bool is_fresh;         /* made by this session, and not read from the store */
-  double *theta; /* [N] the most probable parameters found at the end; NULL where members were tried */
-} RpinnPriorChoice;
-
-/* lines and theta; may be called twice. */
-void rpinn_prior_choice_free(RpinnPriorChoice *choice);
+#include "prior_record.h"
 
 typedef struct RpinnPriorChoiceOptions {
   RpinnScaleRule rule;
@@ -45,8 +20,6 @@ typedef struct RpinnPriorChoiceOptions {
   void *user; /* of both */
 } RpinnPriorChoiceOptions;
 
-/* What the rule counts of a trial; NaN where the linearisation was not finite. */
-double rpinn_prior_criterion(const RpinnPriorChoice *choice, size_t trial);
 /* The trials as a curve that scales can be drawn from: with a density in log s proportional to e^criterion. Those that have none are
  * left out. */
 RpinnScaleCurve rpinn_prior_choice_curve(const RpinnPriorChoice *choice);

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain_draw_statistics.h"
+#include "maker.h"
 #include "rpinn/nuts.h"
+#include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
 #include "task_pool.h"
@@ -24,7 +27,8 @@ typedef struct SavedState {
 
 typedef struct Session {
   RpinnContext *context;
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnNutsOptions options;
   bool keep_warmup;
@@ -292,22 +296,23 @@ static RpinnStatus find_common_length(Session *session) {
   if (session->keep_warmup)
     RPINN_TRY(rpinn_draw_store_common_length(session->context, run->store, run->plan.num_chains, true,
                                              session->options.num_warmup, &run->num_warmup_kept));
-  if (run->plan.num_draws || run->interrupted) return RPINN_OK;
+  if (run->plan.num_draws || session->driver->interrupted) return RPINN_OK;
   return rpinn_fail(session->context, RPINN_ERROR_INTERRUPTED,
                     "the time limit ended the run before every chain had a draw; what is done is saved, and "
                     "--resume with a longer --time-limit goes on");
 }
 
 static RpinnStatus make_chains(Session *session) {
+  RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
   RpinnTaskPoolResult result = {0};
   session->states = calloc(run->plan.num_chains, sizeof *session->states);
   session->made = calloc(run->plan.num_chains, sizeof *session->made);
   if (!session->states || !session->made) return rpinn_fail_memory(session->context);
-  if (run->options->resume) RPINN_TRY(look_back(session));
-  RpinnTaskPoolOptions options = {.num_threads = run->num_threads,
+  if (driver->options->resume) RPINN_TRY(look_back(session));
+  RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
                                   .num_tasks = run->plan.num_chains,
-                                  .time_limit = rpinn_run_time_limit(run),
+                                  .time_limit = rpinn_driver_time_limit(driver),
                                   .user = session,
                                   .open_worker = open_worker,
                                   .close_worker = close_worker,
@@ -317,20 +322,23 @@ static RpinnStatus make_chains(Session *session) {
                                   .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
   session->progress.iterations = result.counted;
-  run->interrupted = result.interrupted && session->progress.done < session->progress.total;
-  run->out_of_time =
-      result.out_of_time && !run->interrupted && session->progress.done < session->progress.total;
+  driver->interrupted = result.interrupted && session->progress.done < session->progress.total;
+  driver->out_of_time =
+      result.out_of_time && !driver->interrupted && session->progress.done < session->progress.total;
   rpinn_run_progress_report(&session->progress, true);
-  rpinn_run_folder_log(&run->folder, "%llu of %llu iterations of %llu chains are done",
-                       (unsigned long long)session->progress.done,
-                       (unsigned long long)session->progress.total, (unsigned long long)run->plan.num_chains);
+  rpinn_driver_log(driver, "%llu of %llu iterations of %llu chains are done",
+                   (unsigned long long)session->progress.done, (unsigned long long)session->progress.total,
+                   (unsigned long long)run->plan.num_chains);
   return find_common_length(session);
 }
 
-RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
+                                  const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   *session = (Session){.context = context,
+                       .driver = driver,
                        .run = run,
                        .targets = targets,
                        .options = read_options(run),
@@ -339,7 +347,7 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnRun *run, const Rp
                        .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0])};
   uint64_t iterations = session->options.num_warmup + session->options.num_draws * session->options.thin;
   session->progress = (RpinnRunProgress){
-      .run = run, .unit = run->method->progress_unit, .total = iterations * run->plan.num_chains};
+      .driver = driver, .unit = driver->maker->progress_unit, .total = iterations * run->plan.num_chains};
   RpinnStatus status = make_chains(session);
   for (uint64_t chain = 0; session->states && chain < run->plan.num_chains; chain++)
     free(session->states[chain].bytes);

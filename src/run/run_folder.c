@@ -2,39 +2,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "member_store.h"
-#include "method.h"
-#include "part_file.h"
+#include "run_files.h"
 #include "task_pool.h"
-
-RpinnStatus rpinn_make_folders(RpinnContext *context, const char *path) {
-  char part[RPINN_PATH_SIZE];
-  size_t length = strlen(path);
-  memcpy(part, path, length + 1);
-  for (size_t i = 1; i <= length; i++) {
-    if (part[i] != '/' && part[i] != '\0') continue;
-    char end = part[i];
-    part[i] = '\0';
-    struct stat info;
-    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-      rpinn_fail_at(context, (RpinnPlace){.file = part}, "cannot make this directory: %s", strerror(errno));
-      return context->error.status = RPINN_ERROR_IO;
-    }
-    if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode))
-      return rpinn_fail_at(context, (RpinnPlace){.file = part}, "this is no directory; expected one");
-    part[i] = end;
-  }
-  return RPINN_OK;
-}
-
-static void file_path(const RpinnRunFolder *folder, const char *name, char path[RPINN_PATH_SIZE]) {
-  snprintf(path, RPINN_PATH_SIZE, "%s/%.40s", folder->path, name);
-}
 
 /* A message about the folder as a whole. */
 static RpinnStatus refuse(RpinnContext *context, const char *path, const char *message) {
@@ -56,42 +29,14 @@ static RpinnStatus check_length(RpinnContext *context, const char *path) {
                     length, (int)LONGEST);
 }
 
-/* ---- whose files ---- */
-
-/* A file that a run writes into its folder, beside checkpoint.db and the file of its method. */
-static const char *const own_names[] = {
-    "run.yaml",    "data.csv",     "truth.csv",  "predict.csv",       "posterior.nc",    "predictions.csv",
-    "summary.csv", "summary.json", "fields.vti", "report.html",       "shape_plane.csv", "shape_points.csv",
-    "run.log",     "draws.spool",  "figures",    "shape_spectrum.csv"};
-enum { NUM_OWN_NAMES = sizeof own_names / sizeof own_names[0] };
-
-/* File number index that a run of the problem may write; false behind the last one. */
-static bool own_name(const RpinnProblem *problem, size_t index, char name[RPINN_PATH_SIZE]) {
-  if (index < NUM_OWN_NAMES) {
-    snprintf(name, RPINN_PATH_SIZE, "%s", own_names[index]);
-    return true;
-  }
-  index -= NUM_OWN_NAMES;
-  const char *file = rpinn_problem_method(problem)->about.file;
-  if (file && index-- == 0) {
-    snprintf(name, RPINN_PATH_SIZE, "%s", file);
-    return true;
-  }
-  if (index / 2 >= problem->num_terms) return false;
-  snprintf(name, RPINN_PATH_SIZE, "%.200s_%s.csv", problem->terms[index / 2].name,
-           index % 2 ? "points" : "given");
-  return true;
-}
-
-/* Refuse the first file of such a name that is there, or where the run is there too, that is a link. */
-static RpinnStatus check_files(RpinnContext *context, const RpinnRunFolder *folder,
-                               const RpinnProblem *problem, bool holds_run) {
+/* Refuse the first file of a run's names that is there, or where the run is there too, that is a link. */
+static RpinnStatus check_files(RpinnContext *context, const RpinnRun *run, bool holds_run) {
   char name[RPINN_PATH_SIZE], path[2 * RPINN_PATH_SIZE];
   struct stat info;
-  for (size_t i = 0; own_name(problem, i, name); i++) {
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+  for (size_t i = 0; rpinn_run_file_name(run->problem, i, name); i++) {
+    snprintf(path, sizeof path, "%s/%s", run->folder, name);
     if (lstat(path, &info) != 0 || (holds_run && !S_ISLNK(info.st_mode))) continue;
-    return rpinn_fail_at(context, (RpinnPlace){.file = folder->path},
+    return rpinn_fail_at(context, (RpinnPlace){.file = run->folder},
                          holds_run ? "%s is a link, which the run would replace; expected a file of the run: "
                                      "move it away"
                                    : "there is no run here, but %s, which a run would replace; move it away, "
@@ -99,18 +44,6 @@ static RpinnStatus check_files(RpinnContext *context, const RpinnRunFolder *fold
                          name);
   }
   return RPINN_OK;
-}
-
-bool rpinn_run_folder_owns(const char *folder, const RpinnProblem *problem, const char *file) {
-  char name[RPINN_PATH_SIZE] = "checkpoint.db", path[2 * RPINN_PATH_SIZE];
-  struct stat found, own;
-  bool same = false, more = stat(file, &found) == 0;
-  for (size_t i = 0; more && !same; i++) {
-    snprintf(path, sizeof path, "%.4000s/%s", folder, name);
-    same = stat(path, &own) == 0 && own.st_dev == found.st_dev && own.st_ino == found.st_ino;
-    more = own_name(problem, i, name);
-  }
-  return same;
 }
 
 /* Absent counts as empty. */
@@ -123,15 +56,17 @@ static bool is_empty(const char *path) {
   return empty;
 }
 
-RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const RpinnProblem *problem,
-                                  bool resume, RpinnRunFolder *folder) {
+RpinnStatus rpinn_run_folder_open(RpinnContext *context, RpinnDriver *driver) {
+  RpinnRun *run = driver->run;
+  const char *path = driver->options->folder;
+  bool resume = driver->options->resume;
   char file[RPINN_PATH_SIZE];
-  *folder = (RpinnRunFolder){.started = rpinn_task_pool_now()};
   RPINN_TRY(check_length(context, path));
-  memcpy(folder->path, path, strlen(path) + 1);
-  file_path(folder, "checkpoint.db", file);
+  driver->started = rpinn_task_pool_now(); /* what was prepared before is no part of the run */
+  memcpy(run->folder, path, strlen(path) + 1);
+  snprintf(file, sizeof file, "%s/checkpoint.db", run->folder);
   bool holds_run = access(file, F_OK) == 0;
-  folder->is_new = !holds_run;
+  driver->is_new = !holds_run;
   if (!resume && holds_run)
     return refuse(context, path,
                   "this folder holds a run already; go on with it by --resume, or choose another with --out");
@@ -140,43 +75,20 @@ RpinnStatus rpinn_run_folder_open(RpinnContext *context, const char *path, const
         context, path,
         "there is no run to resume in this folder, and it is not empty: one that is absent or empty "
         "begins a run");
-  RPINN_TRY(check_files(context, folder, problem, holds_run));
+  RPINN_TRY(check_files(context, run, holds_run));
   if (resume && !holds_run)
     rpinn_log(context, RPINN_LOG_INFO, "there is no run to resume in %s yet: it begins here", path);
   return rpinn_make_folders(context, path);
 }
 
-RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnRunFolder *folder) {
+RpinnStatus rpinn_run_folder_open_log(RpinnContext *context, RpinnDriver *driver) {
   char file[RPINN_PATH_SIZE];
-  file_path(folder, "run.log", file);
-  folder->log = fopen(file, "a");
-  return folder->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);
+  snprintf(file, sizeof file, "%s/run.log", driver->run->folder);
+  driver->log = fopen(file, "a");
+  return driver->log ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_IO, "create", file);
 }
 
-void rpinn_run_folder_close(RpinnRunFolder *folder) {
-  if (folder->log) fclose(folder->log);
-  folder->log = NULL;
-}
-
-double rpinn_run_folder_seconds(const RpinnRunFolder *folder) {
-  return rpinn_task_pool_now() - folder->started;
-}
-
-void rpinn_run_folder_log(RpinnRunFolder *folder, const char *format, ...) {
-  if (!folder->log) return;
-  char seconds[32], line[2048];
-  va_list arguments;
-  va_start(arguments, format);
-  rpinn_format(seconds, sizeof seconds, "%10.3f", rpinn_run_folder_seconds(folder));
-  rpinn_format_list(line, sizeof line, format, arguments);
-  va_end(arguments);
-  fprintf(folder->log, "%s  %s\n", seconds, line);
-  fflush(folder->log);
-}
-
-RpinnStatus rpinn_run_folder_write(RpinnContext *context, const RpinnRunFolder *folder, const char *name,
-                                   const RpinnText *text) {
-  char path[RPINN_PATH_SIZE];
-  file_path(folder, name, path);
-  return rpinn_part_file_write(context, path, text);
+void rpinn_run_folder_close(RpinnDriver *driver) {
+  if (driver->log) fclose(driver->log);
+  driver->log = NULL;
 }

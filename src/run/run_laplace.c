@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "laplace_map.h"
+#include "maker.h"
+#include "member_statistics.h"
+#include "run_draws.h"
 #include "run_noise.h"
 #include "run_targets.h"
 #include "task_pool.h"
@@ -12,7 +15,8 @@
 
 typedef struct Session {
   RpinnContext *context;
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run; /* the driver's */
   RpinnRunProgress progress;
   const RpinnRunTarget *own; /* what draws the noise of a draw */
   RpinnNoiseRows unknown;    /* noise that is not known, from its mode on */
@@ -136,38 +140,42 @@ static RpinnStatus make_draw(Session *session, uint64_t index) {
 
 /* The draws that are missing, until the caller or the clock wants an end. */
 static RpinnStatus make_draws(Session *session) {
+  RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
   RpinnRunProgress *progress = &session->progress;
-  double begun = rpinn_task_pool_now(), limit = rpinn_run_time_limit(run);
+  double begun = rpinn_task_pool_now(), limit = rpinn_driver_time_limit(driver);
   RPINN_TRY(rpinn_laplace_map_find(session->context, progress));
-  if (run->options->resume)
+  if (driver->options->resume)
     RPINN_TRY(rpinn_member_store_count(session->context, run->store, run->num_samples, &progress->done,
                                        &progress->failed));
-  for (uint64_t k = 0; k < run->num_samples && !run->interrupted && !run->out_of_time; k++) {
+  for (uint64_t k = 0; k < run->num_samples && !driver->interrupted && !driver->out_of_time; k++) {
     bool has;
     RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
     if (has) continue;
     RPINN_TRY(make_draw(session, k));
     bool is_last = progress->done == run->num_samples;
-    run->interrupted = rpinn_run_progress_tick(progress) && !is_last;
-    run->out_of_time = limit > 0 && rpinn_task_pool_now() - begun > limit && !is_last && !run->interrupted;
+    driver->interrupted = rpinn_run_progress_tick(progress) && !is_last;
+    driver->out_of_time =
+        limit > 0 && rpinn_task_pool_now() - begun > limit && !is_last && !driver->interrupted;
   }
   RPINN_TRY(rpinn_member_store_flush(session->context, run->store));
   rpinn_run_progress_report(progress, true);
-  rpinn_run_folder_log(&run->folder, "%llu of %llu draws are done", (unsigned long long)progress->done,
-                       (unsigned long long)run->num_samples);
+  rpinn_driver_log(driver, "%llu of %llu draws are done", (unsigned long long)progress->done,
+                   (unsigned long long)run->num_samples);
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnRun *run,
+RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnDriver *driver,
                                          const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   session->context = context;
+  session->driver = driver;
   session->run = run;
   session->own = targets[0].data;
   session->progress =
-      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
+      (RpinnRunProgress){.driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples};
   RpinnStatus status = make_draws(session);
   rpinn_linearisation_destroy(session->linearisation);
   rpinn_double_target_close(&session->target);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maker.h"
+#include "member_statistics.h"
+#include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
 #include "task_pool.h"
@@ -20,7 +23,8 @@ typedef struct Resume {
 
 typedef struct Session {
   RpinnContext *context;
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   uint8_t *done;                    /* [num_samples] */
   Resume *resumes;
@@ -212,8 +216,8 @@ static RpinnStatus handle_event(void *user, const void *posted) {
   progress->seconds_per_unit = session->member_seconds / (double)progress->done_here;
   if (!event->outcome.failed) rpinn_run_progress_add_loss(progress, event->outcome.loss);
   if (event->outcome.failed)
-    rpinn_run_folder_log(&session->run->folder, "member %llu failed: non-finite in %u attempts",
-                         (unsigned long long)event->index, event->outcome.attempts + 1);
+    rpinn_driver_log(session->driver, "member %llu failed: non-finite in %u attempts",
+                     (unsigned long long)event->index, event->outcome.attempts + 1);
   return RPINN_OK;
 }
 
@@ -251,15 +255,16 @@ static RpinnStatus look_back(Session *session) {
 }
 
 static RpinnStatus make_members(Session *session) {
+  RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
   RpinnTaskPoolResult result = {0};
   session->done = calloc(run->num_samples, 1);
   if (!session->done) return rpinn_fail_memory(session->context);
-  if (run->options->resume) RPINN_TRY(look_back(session));
-  RpinnTaskPoolOptions options = {.num_threads = run->num_threads,
+  if (driver->options->resume) RPINN_TRY(look_back(session));
+  RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
                                   .num_tasks = run->num_samples,
                                   .done = session->done,
-                                  .time_limit = rpinn_run_time_limit(run),
+                                  .time_limit = rpinn_driver_time_limit(driver),
                                   .user = session,
                                   .open_worker = open_worker,
                                   .close_worker = close_worker,
@@ -269,22 +274,25 @@ static RpinnStatus make_members(Session *session) {
                                   .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
   session->progress.iterations = result.counted;
-  run->interrupted = result.interrupted && session->progress.done < run->num_samples;
-  run->out_of_time = result.out_of_time && !run->interrupted;
+  driver->interrupted = result.interrupted && session->progress.done < run->num_samples;
+  driver->out_of_time = result.out_of_time && !driver->interrupted;
   rpinn_run_progress_report(&session->progress, true);
-  rpinn_run_folder_log(&run->folder, "%llu of %llu members are done",
-                       (unsigned long long)session->progress.done, (unsigned long long)run->num_samples);
+  rpinn_driver_log(driver, "%llu of %llu members are done", (unsigned long long)session->progress.done,
+                   (unsigned long long)run->num_samples);
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
+                                   const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   session->context = context;
+  session->driver = driver;
   session->run = run;
   session->targets = targets;
   session->progress =
-      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = run->num_samples};
+      (RpinnRunProgress){.driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples};
   RpinnStatus status = make_members(session);
   for (size_t i = 0; i < run->num_posteriors; i++) /* the prior that all share again */
     rpinn_posterior_take_scale(run->posteriors[i], run->posteriors[i]->sigmas.prior);

@@ -9,14 +9,13 @@
 #include <string.h>
 
 #include "double_target.h"
+#include "maker.h"
 #include "run_progress.h"
 #include "run_targets.h"
-#include "saved_state.h"
 #include "scale_trial.h"
 #include "scaled_rows.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
-#include "verdict.h"
 
 enum { MAX_STARTS = 8, ITERATIONS = 200, MAX_ROUNDS = 20 };
 static const double settled = 1e-3; /* of eta: a per mille of s */
@@ -47,7 +46,8 @@ RpinnStatus rpinn_noise_rows_of(RpinnContext *context, RpinnArena *arena, const 
 /* ---- in a thread ---- */
 
 typedef struct Search {
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run; /* the driver's */
   RpinnRunProgress progress;
   const RpinnPosterior *posterior; /* at the starts of its noise */
   RpinnNoiseRows noise;
@@ -138,10 +138,10 @@ static bool tick(void *user, uint64_t counted) {
 }
 
 static RpinnStatus run_starts(RpinnContext *context, Search *search) {
-  RpinnRun *run = search->run;
+  RpinnDriver *driver = search->driver;
   RpinnTaskPoolResult result;
-  RpinnTaskPoolOptions pool = {.num_threads = run->num_threads < search->num_starts ? run->num_threads
-                                                                                    : search->num_starts,
+  RpinnTaskPoolOptions pool = {.num_threads = driver->num_threads < search->num_starts ? driver->num_threads
+                                                                                       : search->num_starts,
                                .num_tasks = search->num_starts,
                                .user = search,
                                .open_worker = open_worker,
@@ -149,7 +149,7 @@ static RpinnStatus run_starts(RpinnContext *context, Search *search) {
                                .perform = perform,
                                .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(context, &pool, &result));
-  run->interrupted = result.interrupted;
+  driver->interrupted = result.interrupted;
   return RPINN_OK;
 }
 
@@ -214,7 +214,7 @@ static RpinnStatus learn_at_minimum(RpinnContext *context, Search *search) {
   RpinnRunNoise *found = &search->run->noise;
   size_t best = 0, N = search->posterior->model.num_parameters;
   RPINN_TRY(run_starts(context, search));
-  if (search->run->interrupted) return RPINN_OK;
+  if (search->driver->interrupted) return RPINN_OK;
   for (size_t k = 1; k < search->num_starts; k++)
     if (search->fits[k].value > search->fits[best].value) best = k;
   if (!isfinite(search->fits[best].value)) return fail_unheld(context, search);
@@ -254,7 +254,7 @@ static RpinnStatus move_in_turn(RpinnContext *context, Search *search, double *b
   for (search->round = 0; search->round < MAX_ROUNDS && moved > settled; search->round++) {
     forget_points(search);
     RPINN_TRY(run_starts(context, search));
-    if (search->run->interrupted) return RPINN_OK;
+    if (search->driver->interrupted) return RPINN_OK;
     points->count = gather_points(search);
     if (2 * points->count < search->num_starts) return fail_unheld(context, search);
     memcpy(before, search->eta, K * sizeof *before);
@@ -274,7 +274,7 @@ static RpinnStatus learn_at_members(RpinnContext *context, Search *search) {
   double *before = malloc((search->noise.count + 1) * sizeof *before);
   if (!before) return rpinn_fail_memory(context);
   RpinnStatus status = move_in_turn(context, search, before, &points);
-  if (status == RPINN_OK && !search->run->interrupted)
+  if (status == RPINN_OK && !search->driver->interrupted)
     status = describe_mode(context, search, &points, search->eta);
   forget_points(search);
   free(before);
@@ -292,11 +292,14 @@ static size_t count_starts(const Search *search) {
   return search->at_minimum || M <= 400 ? MAX_STARTS : M <= 1200 ? MAX_STARTS / 2 : MAX_STARTS / 4;
 }
 
-static RpinnStatus learn(RpinnContext *context, RpinnRun *run) {
-  Search search = {.run = run,
-                   .progress = {.run = run, .unit = run->method->progress_unit, .total = run->num_samples},
-                   .posterior = run->posteriors[0],
-                   .at_minimum = run->method->prior_at_minimum};
+static RpinnStatus learn(RpinnContext *context, RpinnDriver *driver) {
+  RpinnRun *run = driver->run;
+  Search search = {
+      .driver = driver,
+      .run = run,
+      .progress = {.driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples},
+      .posterior = run->posteriors[0],
+      .at_minimum = driver->maker->prior_at_minimum};
   size_t N = search.posterior->model.num_parameters, K = search.posterior->num_noises;
   rpinn_posterior_set_noise(run->posteriors[0], NULL);
   RPINN_TRY(rpinn_noise_rows_of(context, search.posterior->arena, search.posterior, &search.noise));
@@ -311,78 +314,17 @@ static RpinnStatus learn(RpinnContext *context, RpinnRun *run) {
   return status;
 }
 
-/* ---- in the store ---- */
-
-static const RpinnStateForm form = {"noise", 0x4e4f495345303031, 1, 2 * sizeof(uint64_t)};
-
-static void pass_fields(RpinnStateCursor *cursor, size_t N, RpinnRunNoise *noise) {
-  size_t K = noise->posterior.count;
-  rpinn_state_numbers(cursor, noise->posterior.mode, K);
-  rpinn_state_numbers(cursor, noise->posterior.axes, K * K);
-  rpinn_state_numbers(cursor, noise->posterior.departure, K * RPINN_NOISE_NODES);
-  rpinn_state_numbers(cursor, &noise->num_starts, 1);
-  rpinn_state_numbers(cursor, &noise->num_at_maximum, 1);
-  rpinn_state_numbers(cursor, noise->at, N);
-}
-
-static size_t state_size(const RpinnRun *run) {
-  RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
-  RpinnRunNoise nothing = {.posterior = {.count = run->noise.posterior.count}};
-  pass_fields(&cursor, run->posteriors[0]->model.num_parameters, &nothing);
-  return rpinn_state_size(&form, cursor.position);
-}
-
 static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
-  uint64_t owner[2] = {run->posteriors[0]->model.num_parameters, run->noise.posterior.count};
-  size_t size = state_size(run);
-  void *state = malloc(size);
-  if (!state) return rpinn_fail_memory(context);
-  RpinnStateCursor cursor = rpinn_state_begin(&form, owner, state, size);
-  pass_fields(&cursor, owner[0], &run->noise);
-  rpinn_state_end(&cursor);
+  void *state;
+  size_t size;
+  RPINN_TRY(rpinn_run_pack_noise(context, run, &state, &size));
   RpinnStatus status =
       rpinn_member_store_put_state(context, run->store, rpinn_noise_state_key(), state, size);
   free(state);
   return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
 }
 
-static RpinnStatus restore(RpinnContext *context, void *user, const void *state, size_t size) {
-  RpinnRun *run = user;
-  uint64_t owner[2];
-  RpinnStateCursor cursor;
-  RPINN_TRY(rpinn_state_header(context, &form, state, size, owner));
-  if (owner[0] != run->posteriors[0]->model.num_parameters || owner[1] != run->noise.posterior.count)
-    return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
-                         "what this run learnt of the noise does not belong to its run.yaml");
-  RPINN_TRY(rpinn_state_open(context, &form, state, size, state_size(run), &cursor));
-  pass_fields(&cursor, owner[0], &run->noise);
-  rpinn_noise_posterior_complete(&run->noise.posterior);
-  return RPINN_OK;
-}
-
-static RpinnStatus load(RpinnContext *context, RpinnRun *run, bool *found) {
-  return rpinn_draw_store_restore(context, run->store, rpinn_noise_state_key(), restore, run, found);
-}
-
 /* ---- the whole ---- */
-
-static RpinnStatus make_room(RpinnContext *context, RpinnRun *run) {
-  RpinnPosterior *posterior = run->posteriors[0];
-  run->noise.at = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters);
-  if (!run->noise.at) return rpinn_fail_memory(context);
-  return rpinn_noise_posterior_make_room(context, posterior->arena, posterior->num_noises,
-                                         &run->noise.posterior);
-}
-
-void rpinn_run_reset_noise(const RpinnRun *run) {
-  for (size_t i = 0; run->noise.posterior.count && i < run->num_posteriors; i++)
-    rpinn_posterior_set_noise(run->posteriors[i], run->noise.posterior.mode);
-}
-
-bool rpinn_run_is_all_noise(const RpinnRun *run, size_t k) {
-  const RpinnNoiseLevel *noise = &run->posteriors[0]->noises[k];
-  return noise->num_rows > 1 && exp(run->noise.posterior.mode[k]) > RPINN_ALL_NOISE_SHARE * noise->spread;
-}
 
 /* The evidence needs a Gaussian prior on all parameters. */
 static RpinnStatus check_prior(RpinnContext *context, const RpinnPosterior *posterior) {
@@ -396,14 +338,15 @@ static RpinnStatus check_prior(RpinnContext *context, const RpinnPosterior *post
   return RPINN_OK;
 }
 
-static void tell(RpinnContext *context, RpinnRun *run) {
+static void tell(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
   const RpinnPosterior *posterior = run->posteriors[0];
   for (size_t k = 0; k < posterior->num_noises; k++) {
     const char *term = rpinn_posterior_term_name(posterior, posterior->noises[k].term);
     double sigma = exp(run->noise.posterior.mode[k]);
-    rpinn_run_folder_log(&run->folder, "the noise of term %s is %.4g", term, sigma);
+    rpinn_driver_log(driver, "the noise of term %s is %.4g", term, sigma);
     if (!rpinn_run_is_all_noise(run, k)) continue;
-    rpinn_run_folder_log(&run->folder, "the data of term %s are explained as noise alone", term);
+    rpinn_driver_log(driver, "the data of term %s are explained as noise alone", term);
     rpinn_log(context, RPINN_LOG_WARNING,
               "the noise of term '%s' is learnt as %.3g, as much as the spread of its data (%.3g): the model "
               "explains nothing of them; state the noise, give it a prior:, or look at the other terms",
@@ -411,51 +354,23 @@ static void tell(RpinnContext *context, RpinnRun *run) {
   }
 }
 
-RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnDriver *driver,
+                                  const RpinnMemberTarget *targets) {
+  RpinnRun *run = driver->run;
   bool found = false;
   if (!run->posteriors[0]->num_noises) return RPINN_OK;
   RPINN_TRY(check_prior(context, run->posteriors[0]));
-  RPINN_TRY(make_room(context, run));
-  if (run->options->resume) RPINN_TRY(load(context, run, &found));
+  RPINN_TRY(rpinn_run_make_noise_room(context, run));
+  if (driver->options->resume) RPINN_TRY(rpinn_run_find_noise(context, run, &found));
   if (!found) {
-    rpinn_run_folder_log(&run->folder, "the noise is being learnt");
-    RPINN_TRY(learn(context, run));
-    if (run->interrupted) return RPINN_OK;
-    tell(context, run);
+    rpinn_driver_log(driver, "the noise is being learnt");
+    RPINN_TRY(learn(context, driver));
+    if (driver->interrupted) return RPINN_OK;
+    tell(context, driver);
     RPINN_TRY(save(context, run));
   }
   rpinn_run_reset_noise(run);
-  for (size_t i = 0; i < run->num_threads; i++)
+  for (size_t i = 0; i < driver->num_threads; i++)
     ((RpinnRunTarget *)targets[i].data)->noise = &run->noise.posterior;
   return RPINN_OK;
-}
-
-RpinnStatus rpinn_run_load_noise(RpinnContext *context, RpinnRun *run) {
-  bool found;
-  if (!run->posteriors[0]->num_noises) return RPINN_OK;
-  RPINN_TRY(make_room(context, run));
-  RPINN_TRY(load(context, run, &found));
-  rpinn_run_reset_noise(run);
-  if (found) return RPINN_OK;
-  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
-                       "this run has lost what it learnt of the noise");
-}
-
-void rpinn_run_noise_json(const RpinnRun *run, RpinnJson *json) {
-  const RpinnPosterior *posterior = run->posteriors[0];
-  if (!posterior->num_noises) return;
-  rpinn_json_open(json, "noise", '{');
-  for (size_t k = 0; k < posterior->num_noises; k++) {
-    const RpinnNoiseLevel *noise = &posterior->noises[k];
-    rpinn_json_open(json, rpinn_posterior_term_name(posterior, noise->term), '{');
-    rpinn_json_number(json, "estimate", exp(run->noise.posterior.mode[k]));
-    rpinn_json_number(json, "start", noise->start);
-    rpinn_json_number(json, "prior_mean", noise->prior_mean);
-    rpinn_json_number(json, "prior_std", noise->prior_std);
-    rpinn_json_number(json, "spread", noise->spread);
-    rpinn_json_number(json, "truth", noise->truth);
-    rpinn_json_boolean(json, "all_noise", rpinn_run_is_all_noise(run, k));
-    rpinn_json_close(json, '}');
-  }
-  rpinn_json_close(json, '}');
 }

@@ -2,8 +2,9 @@
 #ifndef RPINN_RUN_RUN_NOISE_H
 #define RPINN_RUN_RUN_NOISE_H
 
+#include "driver.h"
+#include "member.h"
 #include "noise_posterior.h"
-#include "run_state.h"
 
 /* The unknown noise of a posterior, for what is in the room of priors; eta_0 are its starts. In the arena. */
 RpinnStatus rpinn_noise_rows_of(RpinnContext *context, RpinnArena *arena, const RpinnPosterior *posterior,
@@ -11,15 +12,8 @@ RpinnStatus rpinn_noise_rows_of(RpinnContext *context, RpinnArena *arena, const 
 
 /* Fill run->noise: as an earlier session left it in the store, or learnt now, on all threads, and then put there; and let all
  * posteriors be at its mode, and targets draw from it. Depends on the posterior and its seed alone. Nothing where all noise is
- * known. run->interrupted where the caller wanted an end; then there is none. Bad input: noise that goes to zero. */
-RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
-/* The same of a finished run, whose store is open. */
-RpinnStatus rpinn_run_load_noise(RpinnContext *context, RpinnRun *run);
-/* Let all posteriors be at the mode of their noise. */
-void rpinn_run_reset_noise(const RpinnRun *run);
-/* Does the model explain nothing of the data of noise k, so that their noise is as large as their spread? */
-bool rpinn_run_is_all_noise(const RpinnRun *run, size_t k);
-/* "noise": {name: {…}}, as in summary.json; nothing where all noise is known. */
-void rpinn_run_noise_json(const RpinnRun *run, RpinnJson *json);
+ * known. driver->interrupted where the caller wanted an end; then there is none. Bad input: noise that goes to zero. */
+RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnDriver *driver,
+                                  const RpinnMemberTarget *targets);
 
 #endif

@@ -5,19 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maker.h"
+#include "member_statistics.h"
 #include "moments.h"
 #include "rpinn/svgd.h"
+#include "run_draws.h"
 #include "run_progress.h"
 #include "run_scores.h"
 #include "run_targets.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
 
-enum { STATE_INTERVAL = 60 /* seconds */, TRACE_LENGTH = 500 };
+enum { STATE_INTERVAL = 60 /* seconds */ };
 
 typedef struct Session {
   RpinnContext *context;
-  RpinnRun *run;
+  RpinnDriver *driver;
+  RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnObjective *objectives;       /* [num_threads] */
   RpinnLogDensity *densities;       /* [num_threads] */
@@ -68,14 +72,6 @@ static size_t num_iterations_of(const RpinnRun *run) {
   return (size_t)run->problem->settings.values[RPINN_SETTING_ITERATIONS].number;
 }
 
-static RpinnStatus allocate_trace(RpinnContext *context, RpinnRun *run) {
-  RpinnParticleTrace *trace = &run->results.particles;
-  trace->width = 4 + RPINN_TRACE_SCORES * run->outputs.num_quantities;
-  trace->every = (num_iterations_of(run) - 1) / TRACE_LENGTH + 1;
-  trace->rows = calloc((TRACE_LENGTH + 2) * trace->width, sizeof(double));
-  return trace->rows ? RPINN_OK : rpinn_fail_memory(context);
-}
-
 static RpinnStatus allocate(Session *session) {
   RpinnRun *run = session->run;
   size_t bytes = (run->outputs.num_values + 1) * sizeof(double);
@@ -83,14 +79,14 @@ static RpinnStatus allocate(Session *session) {
   session->values = malloc(bytes);
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
-  session->objectives = calloc(run->num_threads, sizeof *session->objectives);
-  session->densities = calloc(run->num_threads, sizeof *session->densities);
+  session->objectives = calloc(session->driver->num_threads, sizeof *session->objectives);
+  session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
   if (!session->scores || !session->values || !session->mean || !session->deviation || !session->objectives ||
       !session->densities)
     return rpinn_fail_memory(session->context);
-  RPINN_TRY(allocate_trace(session->context, run));
+  RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
-  for (size_t i = 0; i < run->num_threads; i++) {
+  for (size_t i = 0; i < session->driver->num_threads; i++) {
     session->objectives[i] = *rpinn_run_target_joint_objective(&session->targets[i]);
     session->densities[i] = rpinn_log_density_of_objective(&session->objectives[i]);
   }
@@ -128,33 +124,10 @@ static RpinnStatus save_state(Session *session) {
   return status;
 }
 
-/* *used: where the particles begin. */
-static RpinnStatus restore_trace(RpinnContext *context, RpinnRun *run, const char *state, size_t size,
-                                 size_t *used) {
-  RpinnParticleTrace *trace = &run->results.particles;
-  uint64_t num_rows = UINT64_MAX;
-  if (size > sizeof num_rows) memcpy(&num_rows, state, sizeof num_rows);
-  if (num_rows > TRACE_LENGTH + 2 || size < sizeof num_rows + num_rows * trace->width * sizeof(double))
-    return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of the particles is damaged");
-  trace->num_rows = num_rows;
-  memcpy(trace->rows, state + sizeof num_rows, num_rows * trace->width * sizeof(double));
-  *used = sizeof num_rows + num_rows * trace->width * sizeof(double);
-  return RPINN_OK;
-}
-
-RpinnStatus rpinn_run_load_particle_trace(RpinnContext *context, RpinnRun *run) {
-  void *state = NULL;
-  size_t size = 0, used;
-  RPINN_TRY(allocate_trace(context, run));
-  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_chain_state_key(0), &state, &size));
-  RpinnStatus status = state ? restore_trace(context, run, state, size, &used) : RPINN_OK;
-  free(state);
-  return status;
-}
-
 static RpinnStatus restore_state(Session *session, const char *state, size_t size) {
   size_t used;
-  RPINN_TRY(restore_trace(session->context, session->run, state, size, &used));
+  RPINN_TRY(
+      rpinn_particle_trace_restore(session->context, &session->run->results.particles, state, size, &used));
   return rpinn_svgd_restore(session->context, session->svgd, state + used, size - used);
 }
 
@@ -180,7 +153,7 @@ static RpinnStatus begin(Session *session) {
   RpinnRun *run = session->run;
   void *state = NULL;
   size_t size;
-  if (run->options->resume)
+  if (session->driver->options->resume)
     RPINN_TRY(
         rpinn_member_store_get_state(session->context, run->store, rpinn_chain_state_key(0), &state, &size));
   RpinnStatus status = state ? restore_state(session, state, size) : start_particles(session);
@@ -222,12 +195,12 @@ static RpinnStatus store_particles(Session *session) {
 /* ---- the run ---- */
 
 static RpinnStatus advance(Session *session) {
-  RpinnRun *run = session->run;
+  RpinnDriver *driver = session->driver;
   RpinnRunProgress *progress = &session->progress;
-  double limit = rpinn_run_time_limit(run), begun = rpinn_task_pool_now(), saved = begun;
-  size_t every = run->results.particles.every;
+  double limit = rpinn_driver_time_limit(driver), begun = rpinn_task_pool_now(), saved = begun;
+  size_t every = session->run->results.particles.every;
   progress->done = rpinn_svgd_num_iterations(session->svgd);
-  while (progress->done < session->num_iterations && !run->interrupted && !run->out_of_time) {
+  while (progress->done < session->num_iterations && !driver->interrupted && !driver->out_of_time) {
     RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, 1));
     progress->done = rpinn_svgd_num_iterations(session->svgd);
     progress->iterations = ++progress->done_here;
@@ -236,42 +209,44 @@ static RpinnStatus advance(Session *session) {
     rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
     bool more = progress->done < session->num_iterations;
     double time = rpinn_task_pool_now();
-    run->interrupted = rpinn_run_progress_tick(progress) && more;
-    run->out_of_time = limit > 0 && time - begun >= limit && more && !run->interrupted;
-    if (more && (run->interrupted || run->out_of_time || time - saved >= STATE_INTERVAL)) {
+    driver->interrupted = rpinn_run_progress_tick(progress) && more;
+    driver->out_of_time = limit > 0 && time - begun >= limit && more && !driver->interrupted;
+    if (more && (driver->interrupted || driver->out_of_time || time - saved >= STATE_INTERVAL)) {
       RPINN_TRY(save_state(session));
       saved = time;
     }
   }
   rpinn_run_progress_report(progress, true);
-  rpinn_run_folder_log(&run->folder, "%llu of %zu iterations of %zu particles are done",
-                       (unsigned long long)progress->done, session->num_iterations, session->num_particles);
+  rpinn_driver_log(driver, "%llu of %zu iterations of %zu particles are done",
+                   (unsigned long long)progress->done, session->num_iterations, session->num_particles);
   return RPINN_OK;
 }
 
 static RpinnStatus make_particles(Session *session) {
   RPINN_TRY(begin(session));
   RPINN_TRY(advance(session));
-  if (session->run->interrupted) return RPINN_OK;
+  if (session->driver->interrupted) return RPINN_OK;
   RPINN_TRY(store_particles(session));
   return save_state(session);
 }
 
-static RpinnStatus create_session(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                                  Session **result) {
+static RpinnStatus create_session(RpinnContext *context, RpinnDriver *driver,
+                                  const RpinnMemberTarget *targets, Session **result) {
+  RpinnRun *run = driver->run;
   Session *session = *result = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   *session = (Session){.context = context,
+                       .driver = driver,
                        .run = run,
                        .targets = targets,
                        .num_particles = (size_t)run->num_samples,
                        .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]),
                        .num_iterations = num_iterations_of(run)};
-  session->progress =
-      (RpinnRunProgress){.run = run, .unit = run->method->progress_unit, .total = session->num_iterations};
+  session->progress = (RpinnRunProgress){
+      .driver = driver, .unit = driver->maker->progress_unit, .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));
-  return rpinn_svgd_create(context, run->num_threads, session->densities, &options, &session->svgd);
+  return rpinn_svgd_create(context, driver->num_threads, session->densities, &options, &session->svgd);
 }
 
 static void destroy_session(Session *session) {
@@ -286,19 +261,20 @@ static void destroy_session(Session *session) {
   free(session);
 }
 
-RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets) {
+RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnDriver *driver,
+                                     const RpinnMemberTarget *targets) {
   Session *session;
-  RpinnStatus status = create_session(context, run, targets, &session);
+  RpinnStatus status = create_session(context, driver, targets, &session);
   if (status == RPINN_OK) status = make_particles(session);
   destroy_session(session);
   return status;
 }
 
 /* The first iteration also touches all memory: the second one counts. */
-RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                                    double *seconds) {
+RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnDriver *driver,
+                                    const RpinnMemberTarget *targets, double *seconds) {
   Session *session;
-  RpinnStatus status = create_session(context, run, targets, &session);
+  RpinnStatus status = create_session(context, driver, targets, &session);
   if (status == RPINN_OK) status = start_particles(session);
   if (status == RPINN_OK) status = rpinn_svgd_advance(context, session->svgd, 1);
   double start = rpinn_task_pool_now();

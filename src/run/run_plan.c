@@ -1,11 +1,16 @@
 /* `rpinn run --plan`: what would be done and what it would cost, from a short trial on this machine. */
-#include "run_state.h"
+#include "maker.h"
 #include "run_targets.h"
+#include "unknown_noise.h"
 
-static RpinnStatus estimate_cost(RpinnContext *context, RpinnRun *run, RpinnRunEstimate *estimate) {
+double rpinn_run_draw_bytes(const RpinnRun *run) {
+  return 8.0 * ((double)rpinn_posterior_num_drawn(run->posteriors[0]) + 600);
+}
+
+static RpinnStatus estimate_cost(RpinnContext *context, RpinnDriver *driver, RpinnRunEstimate *estimate) {
   RpinnMemberTarget *targets;
-  RPINN_TRY(rpinn_run_targets_make(context, run, &targets));
-  return run->method->estimate(context, run, targets, estimate);
+  RPINN_TRY(rpinn_run_targets_make(context, driver, &targets));
+  return driver->maker->estimate(context, driver, targets, estimate);
 }
 
 static void append_time(RpinnText *text, double seconds) {
@@ -17,17 +22,18 @@ static void append_time(RpinnText *text, double seconds) {
     rpinn_text_append(text, "%.1f h", seconds / 3600);
 }
 
-static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *text) {
+static RpinnStatus describe(RpinnContext *context, RpinnDriver *driver, RpinnText *text) {
+  const RpinnRun *run = driver->run;
   RpinnRunEstimate estimate;
-  RPINN_TRY(estimate_cost(context, run, &estimate));
-  double draws = (double)(run->plan.num_chains * run->num_samples), threads = (double)run->num_threads;
+  RPINN_TRY(estimate_cost(context, driver, &estimate));
+  double draws = (double)(run->plan.num_chains * run->num_samples), threads = (double)driver->num_threads;
   double draw_bytes = rpinn_run_draw_bytes(run), output_bytes = 8.0 * (double)run->outputs.num_values;
   double kept = draws / (double)rpinn_keep_every((size_t)draws, run->outputs.num_values + 1, 96 << 20);
   rpinn_text_append(text, "%s, method %s: ", run->problem->name,
                     run->problem->settings.values[RPINN_SETTING_METHOD].text);
-  run->method->describe_run(run, text);
-  rpinn_text_append(text, ", on %zu thread%s\n  time    about ", run->num_threads,
-                    run->num_threads == 1 ? "" : "s");
+  driver->maker->describe_run(run, text);
+  rpinn_text_append(text, ", on %zu thread%s\n  time    about ", driver->num_threads,
+                    driver->num_threads == 1 ? "" : "s");
   append_time(text, estimate.step_seconds * estimate.num_steps);
   rpinn_text_append(text, " at most (%.3g ms per %s measured just now%s)\n", estimate.step_seconds * 1e3,
                     estimate.step, estimate.place);
@@ -46,22 +52,22 @@ static RpinnStatus describe(RpinnContext *context, RpinnRun *run, RpinnText *tex
 
 RpinnStatus rpinn_run_estimate(RpinnContext *context, const RpinnProblem *problem, double *seconds) {
   RpinnRunOptions options = {0};
-  RpinnRun *run = NULL;
+  RpinnDriver driver;
   RpinnRunEstimate estimate;
-  RpinnStatus status = rpinn_run_prepare(context, problem, &options, &run);
-  if (status == RPINN_OK) status = estimate_cost(context, run, &estimate);
+  RpinnStatus status = rpinn_driver_prepare(context, problem, &options, &driver);
+  if (status == RPINN_OK) status = estimate_cost(context, &driver, &estimate);
   if (status == RPINN_OK) *seconds = estimate.step_seconds * estimate.num_steps;
-  rpinn_run_destroy(run);
+  rpinn_run_destroy(driver.run);
   return status;
 }
 
 char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem) {
   RpinnText text = {0};
   RpinnRunOptions options = {0};
-  RpinnRun *run = NULL;
-  RpinnStatus status = rpinn_run_prepare(context, problem, &options, &run);
-  if (status == RPINN_OK) status = describe(context, run, &text);
-  rpinn_run_destroy(run);
+  RpinnDriver driver;
+  RpinnStatus status = rpinn_driver_prepare(context, problem, &options, &driver);
+  if (status == RPINN_OK) status = describe(context, &driver, &text);
+  rpinn_run_destroy(driver.run);
   if (status == RPINN_OK) return text.bytes;
   rpinn_text_free(&text);
   return NULL;

@@ -29,14 +29,13 @@ static double estimate_seconds_left(const RpinnRunProgress *progress, double sec
   double left = (double)(progress->total - progress->done);
   if (!progress->done_here) return (double)NAN;
   if (progress->seconds_per_unit > 0)
-    return progress->seconds_per_unit * left / (double)progress->run->num_threads;
+    return progress->seconds_per_unit * left / (double)progress->driver->num_threads;
   return seconds / (double)progress->done_here * left;
 }
 
 void rpinn_run_progress_report(RpinnRunProgress *progress, bool last) {
-  const RpinnRun *run = progress->run;
-  const RpinnRunOptions *options = run->options;
-  double seconds = rpinn_run_folder_seconds(&run->folder);
+  const RpinnRunOptions *options = progress->driver->options;
+  double seconds = rpinn_driver_seconds(progress->driver);
   if (!options->progress || (!last && seconds < progress->next_report)) return;
   progress->next_report = seconds + 0.2;
   RpinnProgress report = {.unit = progress->unit,
@@ -53,13 +52,7 @@ void rpinn_run_progress_report(RpinnRunProgress *progress, bool last) {
 }
 
 bool rpinn_run_progress_tick(RpinnRunProgress *progress) {
-  const RpinnRunOptions *options = progress->run->options;
+  const RpinnRunOptions *options = progress->driver->options;
   rpinn_run_progress_report(progress, false);
   return options->interrupted && options->interrupted(options->user);
-}
-
-bool rpinn_run_is_stopped(const RpinnContext *context, const RpinnRun *run) {
-  const RpinnRunOptions *options = run->options;
-  return (options && options->interrupted && options->interrupted(options->user)) ||
-         rpinn_is_interrupted(context);
 }

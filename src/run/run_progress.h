@@ -2,12 +2,12 @@
 #ifndef RPINN_RUN_RUN_PROGRESS_H
 #define RPINN_RUN_RUN_PROGRESS_H
 
-#include "run_state.h"
+#include "driver.h"
 
 enum { RPINN_RECENT_LOSSES = 512 };
 
 typedef struct RpinnRunProgress {
-  RpinnRun *run;
+  RpinnDriver *driver;
   const char *unit;        /* what is counted: "members", "iterations" */
   uint64_t done, total;    /* of the whole run */
   uint64_t done_here;      /* in this session */
@@ -25,7 +25,5 @@ void rpinn_run_progress_add_loss(RpinnRunProgress *progress, double loss);
 void rpinn_run_progress_report(RpinnRunProgress *progress, bool last);
 /* The same, and: does the caller want the run to stop? */
 bool rpinn_run_progress_tick(RpinnRunProgress *progress);
-/* Does the caller of the run, or of the function that looks at a finished one, want an end? */
-bool rpinn_run_is_stopped(const RpinnContext *context, const RpinnRun *run);
 
 #endif

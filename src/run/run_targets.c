@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "linearisation.h"
+#include "maker.h"
+#include "member_statistics.h"
 #include "unknown_noise.h"
 
 void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
@@ -82,9 +84,9 @@ static RpinnStatus loss_parts(void *data, const double *theta, const double *off
   return RPINN_OK;
 }
 
-void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
+void rpinn_run_give_starts(const RpinnDriver *driver, const RpinnMemberTarget *targets, size_t count,
                            const double *starts) {
-  for (size_t i = 0; i < run->num_threads; i++) {
+  for (size_t i = 0; i < driver->num_threads; i++) {
     RpinnRunTarget *own = targets[i].data;
     own->num_given = count;
     own->given = starts;
@@ -150,8 +152,9 @@ static RpinnStatus find_earlier(RpinnContext *context, const char *folder, char 
       "this folder holds no run to start from; expected checkpoint.db, which rpinn run writes");
 }
 
-static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, const char *folder,
+static RpinnStatus start_from_run(RpinnContext *context, const RpinnDriver *driver, const char *folder,
                                   const RpinnMemberTarget *targets) {
+  const RpinnRun *run = driver->run;
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *store;
   Earlier earlier = {.context = context,
@@ -163,12 +166,13 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnRun *run, co
   RpinnStatus status = read_starts(run, store, &earlier);
   rpinn_member_store_close(store);
   RPINN_TRY(status);
-  rpinn_run_give_starts(run, targets, earlier.count, earlier.starts);
+  rpinn_run_give_starts(driver, targets, earlier.count, earlier.starts);
   return RPINN_OK;
 }
 
 /* A scale that is still to be chosen will be finite. */
-static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
+static RpinnStatus check_prior(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
   const RpinnPosterior *posterior = run->posteriors[0];
   if (posterior->sigmas.integrates && !run->method->has_offsets)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
@@ -176,7 +180,7 @@ static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
                       "prior for all draws; expected --prior-integrate no",
                       run->problem->settings.values[RPINN_SETTING_METHOD].text);
   bool is_given = posterior->sigmas.rule == RPINN_SCALE_GIVEN;
-  if (!run->method->needs_prior) return RPINN_OK;
+  if (!driver->maker->needs_prior) return RPINN_OK;
   for (size_t j = is_given ? 0 : posterior->model.unknown_start; j < posterior->model.num_parameters; j++)
     if (!(posterior->model.prior_root[j] > 0))
       return rpinn_fail(context, RPINN_ERROR_INPUT,
@@ -188,13 +192,14 @@ static RpinnStatus check_prior(RpinnContext *context, const RpinnRun *run) {
 }
 
 /* Linearised posteriors, one for each thread while a scale is chosen, in the memory that the machine has. */
-static RpinnStatus check_linearisation(RpinnContext *context, const RpinnRun *run) {
+static RpinnStatus check_linearisation(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
   const RpinnPosterior *posterior = run->posteriors[0];
   bool chooses = posterior->sigmas.rule != RPINN_SCALE_GIVEN;
-  if (!chooses && !run->method->needs_prior) return RPINN_OK;
+  if (!chooses && !driver->maker->needs_prior) return RPINN_OK;
   double M = (double)posterior->model.num_rows, N = (double)posterior->model.num_parameters,
          machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
-         bytes = rpinn_linearisation_bytes(M, N) * (chooses ? (double)run->num_threads : 1);
+         bytes = rpinn_linearisation_bytes(M, N) * (chooses ? (double)driver->num_threads : 1);
   if (!(machine > 0) || bytes <= machine) return RPINN_OK;
   return rpinn_fail(
       context, RPINN_ERROR_UNSUPPORTED,
@@ -204,14 +209,15 @@ static RpinnStatus check_linearisation(RpinnContext *context, const RpinnRun *ru
       chooses ? "a scale, such as --prior-scale 1, fewer --threads, " : "");
 }
 
-RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets) {
+RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, RpinnMemberTarget **targets) {
+  RpinnRun *run = driver->run;
   RpinnStart start = (RpinnStart)rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
-  RPINN_TRY(run->method->check_settings(context, run->problem));
-  RPINN_TRY(check_prior(context, run));
-  RPINN_TRY(check_linearisation(context, run));
-  *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, run->num_threads);
+  RPINN_TRY(driver->maker->check_settings(context, run->problem));
+  RPINN_TRY(check_prior(context, driver));
+  RPINN_TRY(check_linearisation(context, driver));
+  *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, driver->num_threads);
   if (!*targets) return rpinn_fail_memory(context);
-  for (size_t i = 0; i < run->num_threads; i++) {
+  for (size_t i = 0; i < driver->num_threads; i++) {
     RpinnPosterior *posterior = run->posteriors[i];
     RpinnRunTarget *own = RPINN_ARENA_NEW(posterior->arena, RpinnRunTarget, 1);
     if (!own) return rpinn_fail_memory(context);
@@ -237,15 +243,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMe
                             .loss_parts = loss_parts};
   }
   if (start != RPINN_START_RUN) return RPINN_OK;
-  return start_from_run(context, run, run->problem->settings.values[RPINN_SETTING_START].text, *targets);
-}
-
-bool rpinn_run_is_matrix_free(const RpinnRun *run) {
-  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
-  RpinnPosteriorMember member = {.posterior = run->posteriors[0]};
-  RpinnLeastSquares squares = rpinn_posterior_least_squares(&member);
-  return rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_OPTIMIZER) == RPINN_MINIMIZER_LM &&
-         rpinn_levenberg_marquardt_is_matrix_free(&squares, &options);
+  return start_from_run(context, driver, run->problem->settings.values[RPINN_SETTING_START].text, *targets);
 }
 
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {

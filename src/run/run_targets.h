@@ -2,7 +2,8 @@
 #ifndef RPINN_RUN_RUN_TARGETS_H
 #define RPINN_RUN_RUN_TARGETS_H
 
-#include "run_state.h"
+#include "driver.h"
+#include "member.h"
 
 typedef struct RpinnRunTarget {
   RpinnPosterior *posterior;
@@ -20,22 +21,17 @@ typedef struct RpinnRunTarget {
 
 /* targets [num_threads] and what they point to, in the posteriors' arenas. With `start: map` they begin as with
  * glorot until the next function has been called. */
-RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnRun *run, RpinnMemberTarget **targets);
+RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, RpinnMemberTarget **targets);
 /* With `start: map`, once the store is open: seek the estimate and let all targets begin there. Method map with `start:
  * prior`: let it begin at the lowest of several minima. The caller may want an end before it is found:
- * run->interrupted. */
-RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
+ * driver->interrupted. */
+RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnDriver *driver,
+                                     const RpinnMemberTarget *targets);
 /* Let members begin at starts [count][N], taken in turn, which are borrowed. */
-void rpinn_run_give_starts(const RpinnRun *run, const RpinnMemberTarget *targets, size_t count,
+void rpinn_run_give_starts(const RpinnDriver *driver, const RpinnMemberTarget *targets, size_t count,
                            const double *starts);
-/* Every attempt of a member has streams of its own. */
-static inline uint64_t rpinn_run_stream_member(uint64_t member, uint32_t attempt) {
-  return member | (uint64_t)attempt << 48;
-}
 /* Offsets of a member, for targets whose method has them, and the prior of its scale. */
 void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
-/* Are members made by Levenberg–Marquardt without matrices, because there are many rows? */
-bool rpinn_run_is_matrix_free(const RpinnRun *run);
 /* eta [K] of a draw; where it is not learnt yet, that of the posterior. */
 void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
                                  double *eta);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "calibrate_state.h"
+#include "driver.h"
 
 /* Data set k of seed s has the seed 10000 s + k + 1, and seeds end where doubles stop to count. */
 static RpinnStatus check_seed(RpinnContext *context, const RpinnProblem *base) {
@@ -29,12 +30,13 @@ static RpinnStatus calibrate(RpinnContext *context, RpinnCalibration *calibratio
 
 static RpinnStatus begin(RpinnContext *context, RpinnCalibration *calibration) {
   RpinnProblem *base = NULL;
-  RpinnRunOptions usual = {
-      0}; /* of a run that is never begun: it knows whether there is memory for its like */
+  RpinnRunOptions usual = {0};
+  RpinnDriver never_begun = {0}; /* knows whether there is memory for runs like its own */
   RPINN_TRY(rpinn_calibration_read_options(context, calibration));
   RpinnStatus status = rpinn_calibration_load(context, calibration, NULL, &base);
   if (status == RPINN_OK) status = check_seed(context, base);
-  if (status == RPINN_OK) status = rpinn_run_prepare(context, base, &usual, &calibration->base);
+  if (status == RPINN_OK) status = rpinn_driver_prepare(context, base, &usual, &never_begun);
+  calibration->base = never_begun.run;
   if (status == RPINN_OK) status = calibrate(context, calibration);
   rpinn_run_destroy(calibration->base);
   calibration->base = NULL;

@@ -6,6 +6,7 @@
 
 #include "calibrate_state.h"
 #include "part_file.h"
+#include "run_identity.h"
 #include "whole_file.h"
 
 /* A folder that was not calibrated in must hold nothing that would be replaced, and no run. */

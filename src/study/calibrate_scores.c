@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "calibrate_state.h"
+#include "folders.h"
 #include "json_reader.h"
 #include "json_writer.h"
 #include "part_file.h"
 #include "rpinn/verdict.h"
-#include "run_folder.h"
 #include "whole_file.h"
 
 void rpinn_calibration_run_name(const RpinnCalibration *calibration, size_t method, size_t data_set,

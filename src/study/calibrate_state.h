@@ -7,7 +7,7 @@
 #include "context.h"
 #include "many_runs.h"
 #include "rpinn/calibrate.h"
-#include "run_state.h"
+#include "run_record.h"
 #include "text.h"
 
 enum { RPINN_MAX_CALIBRATED_METHODS = 8, RPINN_MAX_DATA_SETS = 9999 };

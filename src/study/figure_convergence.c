@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain_draw_statistics.h"
 #include "reproduce_figures.h"
 #include "reproduce_run.h"
 

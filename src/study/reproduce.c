@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "folders.h"
 #include "reproduce_state.h"
-#include "run_folder.h"
 
 /* ---- what is asked for ---- */
 
@@ -101,11 +101,10 @@ static RpinnStatus read_options(RpinnContext *context, RpinnReproduction *reprod
 
 RpinnStatus rpinn_reproduction_write_file(RpinnContext *context, const RpinnReproduction *reproduction,
                                           const char *suffix, const RpinnText *text) {
-  RpinnRunFolder folder = {0};
   char name[128];
-  snprintf(folder.path, sizeof folder.path, "%s", reproduction->options->folder);
   snprintf(name, sizeof name, "%s%s", reproduction->entry->name, suffix);
-  return text->failed ? rpinn_fail_memory(context) : rpinn_run_folder_write(context, &folder, name, text);
+  return text->failed ? rpinn_fail_memory(context)
+                      : rpinn_folder_write(context, reproduction->options->folder, name, text);
 }
 
 static RpinnStatus write_files(RpinnContext *context, RpinnReproduction *reproduction) {

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "json_writer.h"
 #include "reproduce_studies.h"
-#include "run_folder.h"
 
 /* The entries as parts, each with options of its own: one estimate for all of them comes first. */
 static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "reproduce_run.h"
+#include "run_plan.h"
 
 /* Has an earlier run of these reproductions the same directory? */
 static bool is_counted(const RpinnReproduction *const *list, size_t which, size_t run) {

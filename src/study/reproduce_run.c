@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "many_runs.h"
+#include "run_identity.h"
 
 bool rpinn_reproduction_needs_run(const RpinnReproduction *reproduction, const RpinnReproducedRun *run) {
   return !run->reason && !run->only_loaded && !reproduction->entry->kind->needs_no_run;

@@ -4,7 +4,7 @@
 
 #include "finished_run.h"
 #include "reproduce_state.h"
-#include "run_state.h"
+#include "run_record.h"
 
 struct RpinnMadeRun {
   RpinnContext *context;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Methods are told apart by their structs alone: nothing outside of their files and the table compares a method with a
-# name or with another, and every name is written once, in the list.
+# Methods are told apart by their structs alone, one for those who read runs and one for the driver: nothing outside of their
+# files and the tables compares a method with a name or with another, and every name is written once, in the list.
 # Usage: method_table.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
@@ -13,7 +13,7 @@ list=include/rpinn/methods.h
 mapfile -t names < <(sed -n '/define RPINN_METHOD_LIST(X)/,/^$/s/^ *X(\([a-z_]*\),.*/\1/p' $list)
 if ((${#names[@]} < 5)); then complain "the list of methods was not found in $list:" "${names[*]}"; fi
 any=$(IFS='|' && echo "${names[*]}")
-own=$(for name in "${names[@]}"; do echo "src/run/method_$name.c"; done)
+own=$(for name in "${names[@]}"; do printf '%s\n' "src/results/method_$name.c" "src/run/maker_$name.c"; done)
 
 for file in $own; do
   if [[ ! -f $file ]]; then complain "a method of the list has no file:" "$file"; fi
@@ -25,7 +25,7 @@ code() {
 }
 elsewhere() { grep -vE "^($(tr '\n' '|' <<< "$own" | sed 's/|$//; s/\./\\./g')):" || true; }
 
-found=$(code "[=!]= *&?(rpinn_method_($any)|RPINN_(METHOD|PAPER)_[A-Z]+)\b" | elsewhere)
+found=$(code "[=!]= *&?(rpinn_(method|maker)_($any)|RPINN_(METHOD|PAPER)_[A-Z]+)\b" | elsewhere)
 if [[ -n $found ]]; then complain "a method is compared with another one; ask its struct instead:" "$found"; fi
 
 # A start may be called map as well.
@@ -36,7 +36,7 @@ found=$(code "\b($any)[|,] ?\"?($any)\b" | elsewhere)
 if [[ -n $found ]]; then complain "names of methods are listed beside the list:" "$found"; fi
 
 # Structs of methods are named by the lists, which make their names, and nowhere else.
-found=$(code "\brpinn_method_($any)\b" | elsewhere)
+found=$(code "\brpinn_(method|maker)_($any)\b" | elsewhere)
 if [[ -n $found ]]; then complain "a struct of a method is named outside of its file:" "$found"; fi
 
 exit $failed

@@ -52,6 +52,10 @@ writers=$(grep -rnE '\<(fopen|fdopen|freopen) *\([^;]*"[^"]*[wa+]|\<(open|openat
   src cli | grep -vE '^src/(base/part_file|run/run_folder|results/draw_spool)\.c:' || true)
 if [[ -n $writers ]]; then complain "files written without src/base/part_file.h:" "$writers"; fi
 
+# What others read of a run is read: only the driver puts something into its store.
+found=$(grep -rnE 'rpinn_member_store_(open|put|put_state|set_text|flush)\(' src/results src/diagnose src/report || true)
+if [[ -n $found ]]; then complain "a store is written outside of the driver:" "$found"; fi
+
 # Guides write files of the tree as `folder/…/name.extension`.
 # shellcheck disable=SC2016 # the quotes are theirs
 for file in $(grep -ohE '`(src|include|cli|cmake|tests|scripts|problems|bench|examples|docs|tools|man|completion)/[a-zA-Z0-9_./-]+\.[a-z]+`' \

@@ -1,11 +1,7 @@
 /* Method nuts: chains of the no-U-turn sampler. */
-#include <math.h>
-
 #include "finished_run.h"
-#include "method_members.h"
-#include "run_state.h"
+#include "run_record.h"
 #include "run_summary.h"
-#include "run_targets.h"
 
 static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
   return (RpinnDrawPlan){true, (uint64_t)settings->values[RPINN_SETTING_CHAINS].number,
@@ -24,42 +20,6 @@ static const RpinnRunFact facts[] = {{"Chains", .number = num_chains},
                                      {"Warmup", .setting = RPINN_SETTING_WARMUP},
                                      {"Metric", .setting = RPINN_SETTING_METRIC},
                                      {.title = NULL}};
-
-/* ---- cost ---- */
-
-/* Gradients that one thread evaluates: those of the longest trajectories. */
-static double count_gradients(const RpinnRun *run) {
-  const RpinnSettingsValues *settings = &run->problem->settings;
-  double steps = ldexp(1, (int)settings->values[RPINN_SETTING_MAX_DEPTH].number) - 1;
-  return steps * ceil((double)run->plan.num_chains / (double)run->num_threads) *
-         (settings->values[RPINN_SETTING_WARMUP].number +
-          (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
-}
-
-/* An iteration of Adam costs a gradient. Offsets change nothing about that, and a start may be made of them. */
-static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                            RpinnRunEstimate *estimate) {
-  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
-  RpinnMemberTarget target = targets[0];
-  options.minimizer = RPINN_MINIMIZER_ADAM;
-  target.draw_offsets = rpinn_run_target_draw_offsets;
-  double draws = (double)(run->plan.num_chains * run->num_samples);
-  *estimate = (RpinnRunEstimate){
-      .num_steps = count_gradients(run),
-      .step = "gradient",
-      .place = " on one thread",
-      .disk_bytes = draws * (rpinn_run_draw_bytes(run) + 8.0 * (double)run->outputs.num_values)};
-  return rpinn_try_minimizer(context, &target, &options, &estimate->step_seconds);
-}
-
-static void describe_run(const RpinnRun *run, RpinnText *text) {
-  const RpinnSettingsValues *settings = &run->problem->settings;
-  unsigned long long chains = run->plan.num_chains, draws = run->num_samples;
-  rpinn_text_append(
-      text, "%llu chain%s of %s warmup iterations and %llu draw%s, trajectories of at most 2^%s - 1 steps",
-      chains, chains == 1 ? "" : "s", settings->values[RPINN_SETTING_WARMUP].text, draws,
-      draws == 1 ? "" : "s", settings->values[RPINN_SETTING_MAX_DEPTH].text);
-}
 
 static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
   rpinn_text_append(
@@ -110,14 +70,9 @@ const RpinnMethod rpinn_method_nuts = {
               .file_summary = "convergence of every predicted number and parameter"},
     .meaning = "Hamiltonian Monte Carlo with the no-U-turn sampler: chains of draws from the posterior.",
     .unit = "draw",
-    .progress_unit = "iterations",
     .has_chains = true,
     .draws = &rpinn_chain_draws,
-    .check_settings = rpinn_refuse_adagrad,
     .plan = plan,
-    .make_draws = rpinn_run_make_chains,
-    .estimate = estimate,
-    .describe_run = describe_run,
     .describe_settings = describe_settings,
     .write_file = write_diagnostics,
     .write_title = rpinn_summary_chain_title,

@@ -1,20 +1,7 @@
-#include "method_members.h"
+#include "maker_members.h"
 
 #include "run_targets.h"
 #include "task_pool.h"
-
-RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings) {
-  return (RpinnDrawPlan){false, 1, (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
-}
-
-double rpinn_members_count(const RpinnRun *run) {
-  return (double)run->results.num_draws;
-}
-
-const RpinnRunFact rpinn_member_facts[] = {{"Members", .number = rpinn_members_count},
-                                           {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
-                                           {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
-                                           {.title = NULL}};
 
 /* ---- settings ---- */
 
@@ -56,11 +43,12 @@ RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *
 }
 
 /* Threads share the members, each of which makes its iterations on one of them. */
-RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                                   RpinnRunEstimate *estimate) {
+RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnDriver *driver,
+                                   const RpinnMemberTarget *targets, RpinnRunEstimate *estimate) {
+  const RpinnRun *run = driver->run;
   RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
   *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number *
-                                              (double)run->num_samples / (double)run->num_threads,
+                                              (double)run->num_samples / (double)driver->num_threads,
                                  .step = "iteration",
                                  .place = " on one thread"};
   return rpinn_try_minimizer(context, &targets[0], &options, &estimate->step_seconds);
@@ -75,9 +63,4 @@ void rpinn_members_describe_run(const RpinnRun *run, RpinnText *text) {
   if (rpinn_run_is_matrix_free(run))
     rpinn_text_append(text, ", by conjugate gradients because there are more than %d rows",
                       RPINN_MAX_DENSE_ROWS);
-}
-
-void rpinn_members_describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
-  rpinn_text_append(text, "%s members of %s iterations", settings->values[RPINN_SETTING_SAMPLES].text,
-                    settings->values[RPINN_SETTING_ITERATIONS].text);
 }

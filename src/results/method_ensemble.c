@@ -6,8 +6,6 @@ const RpinnMethod rpinn_method_ensemble = {
               .summary = "a deep ensemble: minimisers of one energy from starts of their own"},
     .meaning = "A deep ensemble: every member minimises the same loss from a start of its own.",
     RPINN_METHOD_OF_MINIMISERS,
-    .prior_at_minimum = true,
-    .check_settings = rpinn_members_check_settings,
     .plan = rpinn_members_plan,
     .describe_settings = rpinn_members_describe_settings,
     .caution = "The spread of an ensemble is that of its starts and not of the posterior: its bands mean no "

@@ -1,13 +1,6 @@
 /* Method map: one minimiser of the energy. */
 #include "method_members.h"
 
-static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
-    return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "method map cannot start from its own result; expected prior, glorot or zero");
-  return rpinn_members_check_settings(context, problem);
-}
-
 static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
   (void)settings;
   return (RpinnDrawPlan){false, 1, 1};
@@ -23,8 +16,6 @@ const RpinnMethod rpinn_method_map = {
     .meaning = "The most probable point of the posterior: one minimiser of the loss.",
     RPINN_METHOD_OF_MINIMISERS,
     .has_one_draw = true,
-    .prior_at_minimum = true,
-    .check_settings = check_settings,
     .plan = plan,
     .describe_settings = describe_settings,
 };

@@ -8,11 +8,11 @@
 #include "json_writer.h"
 #include "markup.h"
 #include "prior_draws.h"
-#include "prior_record.h"
 #include "report_curves.h"
 #include "report_page.h"
 #include "report_table.h"
 #include "rpinn/check.h"
+#include "run_prior.h"
 
 /* Quantiles over all draws and all points of a quantity, or over all draws of an unknown, and the range of its data. */
 typedef struct Band {

@@ -1,36 +1,13 @@
-/* What must not change when a run goes on: what decides its draws, how many of them there are already, and what its
- * run.yaml says. */
+/* May a run go on? Its run.yaml must be the one in the folder, and its draws no fewer than there are. */
+#include "run_resumed.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "gaussian_term.h"
-#include "run_state.h"
-
-/* Problem and settings. File names are those of a run directory, so that a problem and its run.yaml say the same. */
-static RpinnStatus write_problem(RpinnContext *context, const RpinnProblem *problem, bool truth_is_made,
-                                 RpinnText *text) {
-  RpinnProblemFiles files = {.data = "data.csv",
-                             .truth = "truth.csv",
-                             .predict = "predict.csv",
-                             .truth_is_made = truth_is_made,
-                             .has_priors = true,
-                             .only_fixed = true};
-  return rpinn_problem_write(context, problem, &files, text);
-}
-
-RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *identity) {
-  RPINN_TRY(
-      write_problem(context, posterior->problem, rpinn_posterior_saves_made_truth(posterior), identity));
-  rpinn_data_set_write(posterior->data, identity);
-  for (size_t t = 0; t < posterior->problem->num_terms; t++) {
-    const RpinnTermData *data = &posterior->data->terms[t];
-    if (data->given.count) rpinn_gaussian_term_write_given(posterior->problem, data, identity);
-    if (data->mix) rpinn_point_set_write(posterior->problem, &data->points, identity);
-  }
-  return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
-}
+#include "run_identity.h"
+#include "run_record.h"
 
 /* ---- run.yaml ---- */
 
@@ -43,8 +20,9 @@ static RpinnStatus compare_statement(RpinnContext *context, const RpinnRun *run,
   RpinnStatus status = rpinn_problem_load(context, path, NULL, &stated);
   *same = false;
   if (status == RPINN_ERROR_INPUT) return RPINN_OK;
-  if (status == RPINN_OK) status = write_problem(context, stated, false, &before);
-  if (status == RPINN_OK) status = write_problem(context, run->posteriors[0]->problem, truth_is_made, &now);
+  if (status == RPINN_OK) status = rpinn_run_statement(context, stated, false, &before);
+  if (status == RPINN_OK)
+    status = rpinn_run_statement(context, run->posteriors[0]->problem, truth_is_made, &now);
   *same = status == RPINN_OK && !strcmp(before.bytes, now.bytes);
   rpinn_text_free(&before);
   rpinn_text_free(&now);
@@ -57,7 +35,7 @@ static RpinnStatus check_statement(RpinnContext *context, const RpinnRun *run) {
   char path[RPINN_PATH_SIZE];
   struct stat info;
   bool same;
-  snprintf(path, sizeof path, "%s/run.yaml", run->folder.path);
+  snprintf(path, sizeof path, "%s/run.yaml", run->folder);
   if (stat(path, &info) != 0 || info.st_size == 0) return RPINN_OK;
   RPINN_TRY(compare_statement(context, run, path, &same));
   if (same) return RPINN_OK;
@@ -85,19 +63,21 @@ static RpinnStatus check_fixed_number(RpinnContext *context, const RpinnRun *run
 }
 
 /* Results must not lose draws that are there. */
-static RpinnStatus check_number(RpinnContext *context, const RpinnRun *run) {
+static RpinnStatus check_number(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
   uint64_t length;
-  if (run->folder.is_new) return RPINN_OK; /* to look for each of a million chains takes a minute */
+  if (driver->is_new) return RPINN_OK; /* to look for each of a million chains takes a minute */
   RPINN_TRY(rpinn_draw_store_longest(context, run->store, &run->plan, &length));
   if (length <= run->plan.num_draws) return RPINN_OK;
-  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder.path},
+  return rpinn_fail_at(context, (RpinnPlace){.file = run->folder},
                        "this run has %llu %ss%s already, and --samples asks for %llu; expected no fewer than "
                        "there are, or another folder with --out",
                        (unsigned long long)length, run->method->unit,
                        run->plan.has_chains ? " in a chain" : "", (unsigned long long)run->plan.num_draws);
 }
 
-RpinnStatus rpinn_run_check_resumed(RpinnContext *context, const RpinnRun *run) {
+RpinnStatus rpinn_run_check_resumed(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
   RPINN_TRY(check_statement(context, run));
-  return run->method->moves_together ? check_fixed_number(context, run) : check_number(context, run);
+  return run->method->moves_together ? check_fixed_number(context, run) : check_number(context, driver);
 }

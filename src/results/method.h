@@ -1,23 +1,14 @@
-/* What a method is: one struct, of which every method has one in a file of its own. Nothing else asks which method a
- * run has; it asks the struct. Members that may be NULL say so. */
-#ifndef RPINN_RUN_METHOD_H
-#define RPINN_RUN_METHOD_H
+/* What a method is to those who read its runs: one struct, of which every method has one in a file of its own. Nothing else
+ * asks which method a run has; it asks the struct. Members that may be NULL say so. How its draws are made, the driver knows. */
+#ifndef RPINN_RESULTS_METHOD_H
+#define RPINN_RESULTS_METHOD_H
 
 #include "draw_store.h"
 #include "json_reader.h"
 #include "json_writer.h"
-#include "member.h"
 #include "problem.h"
 #include "rpinn/methods.h"
 #include "rpinn/run.h"
-
-/* What a run would cost, from a short trial on this machine. */
-typedef struct RpinnRunEstimate {
-  double step_seconds, num_steps; /* steps that are made one after the other, at most */
-  const char *step, *place;       /* "iteration", " on one thread": what was measured, and where */
-  double memory_bytes;            /* beyond those of every run */
-  double disk_bytes;
-} RpinnRunEstimate;
 
 /* What only the pages of some methods have, behind the scores: X(ENUMERATOR, name), written by rpinn_report_NAME. */
 #define RPINN_REPORT_SECTION_LIST(X)                                                                         \
@@ -61,31 +52,20 @@ extern const RpinnDrawKind rpinn_chain_draws;  /* with what NUTS tells of each *
 
 typedef struct RpinnMethod {
   RpinnMethodDescription about;
-  const char *meaning;       /* what it does, in a sentence */
-  const char *unit;          /* what the setting `samples` counts: "member" */
-  const char *progress_unit; /* what is counted while the draws are made: "members" */
-  bool has_chains;           /* draws come in chains, one depending on those before */
-  bool has_one_draw;         /* whatever the setting `samples` says */
-  bool minimises;            /* every draw is a minimiser */
-  bool has_offsets;          /* … of an energy with noise of its own */
-  bool prior_at_minimum; /* a scale of the prior is chosen where the energy is least, not where draws are */
-  bool has_weights;      /* converged draws have importance weights */
-  bool needs_prior;      /* on every parameter */
-  bool moves_together;   /* every draw depends on all others, and so on their number */
+  const char *meaning; /* what it does, in a sentence */
+  const char *unit;    /* what the setting `samples` counts: "member" */
+  bool has_chains;     /* draws come in chains, one depending on those before */
+  bool has_one_draw;   /* whatever the setting `samples` says */
+  bool minimises;      /* every draw is a minimiser */
+  bool has_offsets;    /* … of an energy with noise of its own */
+  bool has_weights;    /* converged draws have importance weights */
+  bool moves_together; /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
   const RpinnDrawKind *draws;
-  /* Refuses settings that do not go with the method. */
-  RpinnStatus (*check_settings)(RpinnContext *context, const RpinnProblem *problem);
   /* The draws that the settings ask for. */
   RpinnDrawPlan (*plan)(const RpinnSettingsValues *settings);
-  /* Fills the store with draws, until all are there, or the caller or the clock wants an end: run->interrupted and
-   * run->out_of_time. targets [num_threads]. */
-  RpinnStatus (*make_draws)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets);
-  RpinnStatus (*estimate)(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                          RpinnRunEstimate *estimate);
-  /* What a run would make, as a part of a sentence; and in fewer words what the settings ask for. */
-  void (*describe_run)(const RpinnRun *run, RpinnText *text);
+  /* In a few words what the settings ask for. */
   void (*describe_settings)(const RpinnSettingsValues *settings, RpinnText *text);
 
   /* ---- results ---- */

@@ -9,7 +9,6 @@ const RpinnMethod rpinn_method_rpinn = {
     RPINN_METHOD_OF_MINIMISERS,
     .has_offsets = true,
     .has_weights = true,
-    .check_settings = rpinn_members_check_settings,
     .plan = rpinn_members_plan,
     .describe_settings = rpinn_members_describe_settings,
 };

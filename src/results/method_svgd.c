@@ -3,32 +3,8 @@
 
 #include "finished_run.h"
 #include "method_members.h"
-#include "run_state.h"
+#include "run_record.h"
 #include "run_summary.h"
-
-/* Adam and AdaGrad move particles; what --start map minimises with is no AdaGrad. */
-static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  int optimizer = rpinn_settings_choice(&problem->settings, RPINN_SETTING_OPTIMIZER);
-  RPINN_TRY(rpinn_refuse_member_start(context, problem));
-  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
-    RPINN_TRY(rpinn_refuse_adagrad(context, problem));
-  if (optimizer == RPINN_MINIMIZER_ADAGRAD || optimizer == RPINN_MINIMIZER_ADAM) return RPINN_OK;
-  return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "optimizer %s cannot move the particles of svgd; expected adam or adagrad",
-                    problem->settings.values[RPINN_SETTING_OPTIMIZER].text);
-}
-
-/* All threads work on each iteration of all particles. */
-static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                            RpinnRunEstimate *estimate) {
-  double particles = (double)run->num_samples;
-  *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number,
-                                 .step = "iteration",
-                                 .place = "",
-                                 .memory_bytes = 6 * particles * rpinn_run_draw_bytes(run) +
-                                                 sizeof(double) * particles * particles};
-  return rpinn_run_try_particles(context, run, targets, &estimate->step_seconds);
-}
 
 static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
   rpinn_text_append(
@@ -112,14 +88,9 @@ const RpinnMethod rpinn_method_svgd = {
     .meaning = "Stein variational gradient descent: particles that climb the posterior and push each "
                "other apart.",
     .unit = "particle",
-    .progress_unit = "iterations",
     .moves_together = true,
     .draws = &rpinn_member_draws,
-    .check_settings = check_settings,
     .plan = rpinn_members_plan,
-    .make_draws = rpinn_run_make_particles,
-    .estimate = estimate,
-    .describe_run = rpinn_members_describe_run,
     .describe_settings = describe_settings,
     .load_results = rpinn_run_load_particle_trace,
     .write_json = write_json,

@@ -1,19 +1,7 @@
 /* Method laplace: draws of the posterior linearised at its most probable point. */
-#include <math.h>
-
 #include "finished_run.h"
 #include "method_members.h"
-#include "run_state.h"
-#include "run_targets.h"
-
-static RpinnStatus check_settings(RpinnContext *context, const RpinnProblem *problem) {
-  RPINN_TRY(rpinn_refuse_member_start(context, problem));
-  if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) == RPINN_START_MAP)
-    return rpinn_fail(context, RPINN_ERROR_INPUT,
-                      "method laplace seeks its most probable point from draws of the prior, and not from "
-                      "start map; expected another start, which it does not use");
-  return RPINN_OK;
-}
+#include "run_record.h"
 
 static double energy(const RpinnRun *run) {
   return run->laplace.energy;
@@ -30,27 +18,6 @@ static const RpinnRunFact facts[] = {{"Draws", .number = rpinn_members_count},
                                      {"Log evidence", .number = log_evidence},
                                      {"Leave-one-out log density", .number = leave_one_out},
                                      {.title = NULL}};
-
-/* A step of Levenberg–Marquardt, of which the searches make at most 200 each; a draw costs far less. */
-static RpinnStatus estimate(RpinnContext *context, RpinnRun *run, const RpinnMemberTarget *targets,
-                            RpinnRunEstimate *estimate) {
-  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
-  RpinnMemberTarget target = targets[0];
-  double M = (double)run->posteriors[0]->model.num_rows, threads = (double)run->num_threads;
-  options.minimizer = RPINN_MINIMIZER_LM;
-  target.draw_offsets = NULL;
-  *estimate = (RpinnRunEstimate){.num_steps = 8 * 200 / fmin(threads, 8),
-                                 .step = "iteration",
-                                 .place = " on one thread",
-                                 .memory_bytes = 3 * sizeof(double) * M * M * fmin(threads, 8)};
-  return rpinn_try_minimizer(context, &target, &options, &estimate->step_seconds);
-}
-
-static void describe_run(const RpinnRun *run, RpinnText *text) {
-  rpinn_text_append(text, "%llu draw%s of %zu parameters, linearised at the best of 8 minima",
-                    (unsigned long long)run->num_samples, run->num_samples == 1 ? "" : "s",
-                    run->posteriors[0]->model.num_parameters);
-}
 
 static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
   rpinn_text_append(text, "%s draws of the linearised posterior",
@@ -91,15 +58,8 @@ const RpinnMethod rpinn_method_laplace = {
     .meaning = "The posterior linearised at its most probable point: exact where the model is linear in its "
                "parameters, an approximation otherwise.",
     .unit = "draw",
-    .progress_unit = "draws",
-    .prior_at_minimum = true,
-    .needs_prior = true,
     .draws = &rpinn_member_draws,
-    .check_settings = check_settings,
     .plan = rpinn_members_plan,
-    .make_draws = rpinn_run_make_laplace_draws,
-    .estimate = estimate,
-    .describe_run = describe_run,
     .describe_settings = describe_settings,
     .prepare_results = rpinn_run_load_laplace,
     .write_json = write_json,

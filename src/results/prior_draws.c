@@ -1,27 +1,9 @@
-/* What the prior alone says: a run before its first draw, with draws of the prior in the place of its results. */
-#include <math.h>
+#include "prior_draws.h"
+
 #include <stdlib.h>
 
-#include "blas_threads.h"
 #include "moments.h"
-#include "prior_draws.h"
-#include "task_pool.h"
-
-/* Whom the choice reports to, and by which context it is stopped. */
-typedef struct Caller {
-  const RpinnContext *context;
-  void (*progress)(void *user, const RpinnProgress *progress);
-  void *user;
-} Caller;
-
-static bool is_stopped(void *user) {
-  return rpinn_is_interrupted(((const Caller *)user)->context);
-}
-
-static void pass_on(void *user, const RpinnProgress *progress) {
-  const Caller *caller = user;
-  if (caller->progress) caller->progress(caller->user, progress);
-}
+#include "run_record.h"
 
 static RpinnStatus require_prior(RpinnContext *context, const RpinnPosterior *posterior) {
   for (size_t j = 0; j < posterior->model.num_parameters; j++)
@@ -65,9 +47,10 @@ static RpinnStatus draw(RpinnContext *context, RpinnRun *run, RpinnMoments *mome
   return RPINN_OK;
 }
 
-static RpinnStatus fill_results(RpinnContext *context, RpinnRun *run) {
+RpinnStatus rpinn_run_fill_by_prior(RpinnContext *context, RpinnRun *run) {
   static const double probabilities[] = {0.025, 0.5, 0.975};
   const RpinnEnergyModel *model = &run->posteriors[0]->model;
+  RPINN_TRY(require_prior(context, run->posteriors[0]));
   RPINN_TRY(allocate(context, run));
   RpinnMoments *moments = rpinn_moments_create(run->outputs.num_values);
   double *room =
@@ -81,24 +64,5 @@ static RpinnStatus fill_results(RpinnContext *context, RpinnRun *run) {
   }
   rpinn_moments_destroy(moments);
   free(room);
-  return status;
-}
-
-RpinnStatus rpinn_run_draw_prior(RpinnContext *context, const RpinnProblem *problem,
-                                 void (*progress)(void *user, const RpinnProgress *progress), void *user,
-                                 RpinnRun **run) {
-  Caller caller = {context, progress, user};
-  RpinnRunOptions options = {.interrupted = is_stopped, .progress = pass_on, .user = &caller};
-  RpinnStatus status = rpinn_run_prepare(context, problem, &options, run);
-  if (status == RPINN_OK) status = rpinn_blas_reserve(context, (*run)->num_threads);
-  if (status == RPINN_OK) {
-    (*run)->folder.is_new = true; /* nothing was chosen before */
-    (*run)->folder.started = rpinn_task_pool_now();
-    status = rpinn_run_settle_prior(context, *run);
-  }
-  if (status == RPINN_OK) status = require_prior(context, (*run)->posteriors[0]);
-  if (status == RPINN_OK) status = fill_results(context, *run);
-  if (*run) (*run)->options = NULL;
-  if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   return status;
 }

@@ -1,0 +1,60 @@
+#include "driver.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "maker.h"
+#include "task_pool.h"
+
+/* What no run can do without: two vectors of the prior, four of each thread; particles have six each, and the squares and
+ * the list of all their distances. Systems promise more memory than there is, and end a program that believes them. */
+static RpinnStatus check_memory(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
+  double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
+         parameters = (double)run->problem->num_unknowns, particles = (double)run->num_samples;
+  for (size_t f = 0; f < run->problem->num_fields; f++)
+    parameters += (double)run->problem->fields[f].network.num_all;
+  double bytes = sizeof(double) * parameters * (2 + 4 * (double)driver->num_threads);
+  if (run->method->moves_together) bytes += sizeof(double) * particles * (6 * parameters + particles);
+  if (!(machine > 0) || bytes <= machine) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_UNSUPPORTED,
+                    "this run needs at least %.0f GB of memory, and the machine has %.0f GB; expected %s",
+                    bytes * 1e-9, machine * 1e-9,
+                    run->method->moves_together ? "fewer --samples or smaller networks"
+                                                : "smaller networks or fewer --threads");
+}
+
+RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
+                                 const RpinnRunOptions *options, RpinnDriver *driver) {
+  *driver = (RpinnDriver){
+      .options = options, .maker = rpinn_problem_maker(problem), .started = rpinn_task_pool_now()};
+  RPINN_TRY(rpinn_run_create(context, problem, &driver->run));
+  RpinnRun *run = driver->run;
+  run->wants_end = options->interrupted;
+  run->user = options->user;
+  driver->num_threads = run->made_on_threads = rpinn_run_choose_threads(run);
+  RPINN_TRY(check_memory(context, driver));
+  return rpinn_run_make_posteriors(context, run, driver->num_threads);
+}
+
+double rpinn_driver_time_limit(const RpinnDriver *driver) {
+  const RpinnSettingsValues *settings = &driver->run->problem->settings;
+  bool limited = !settings->values[RPINN_SETTING_TIME_LIMIT].is_auto;
+  return limited ? settings->values[RPINN_SETTING_TIME_LIMIT].number : 0;
+}
+
+double rpinn_driver_seconds(const RpinnDriver *driver) {
+  return rpinn_task_pool_now() - driver->started;
+}
+
+void rpinn_driver_log(const RpinnDriver *driver, const char *format, ...) {
+  if (!driver->log) return;
+  char seconds[32], line[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  rpinn_format(seconds, sizeof seconds, "%10.3f", rpinn_driver_seconds(driver));
+  rpinn_format_list(line, sizeof line, format, arguments);
+  va_end(arguments);
+  fprintf(driver->log, "%s  %s\n", seconds, line);
+  fflush(driver->log);
+}

@@ -1,0 +1,34 @@
+/* A session that makes a run, or goes on with it: what only it needs, beside the run that others will read. */
+#ifndef RPINN_RUN_DRIVER_H
+#define RPINN_RUN_DRIVER_H
+
+#include <stdio.h>
+
+#include "run_record.h"
+
+typedef struct RpinnDrawMaker RpinnDrawMaker; /* maker.h */
+
+typedef struct RpinnDriver {
+  const RpinnRunOptions *options;
+  RpinnRun *run;
+  const RpinnDrawMaker *maker; /* of its method */
+  size_t num_threads;          /* to work with; the run has a posterior for each */
+  double started;              /* seconds of the steady clock */
+  bool is_new;                 /* there was no run in the folder before */
+  FILE *log;                   /* run.log; NULL before it is open */
+  bool interrupted;            /* the caller wanted an end … */
+  bool out_of_time;            /* … or the clock, before all draws were there */
+} RpinnDriver;
+
+/* A run with its method, threads and posteriors, but without a directory. The caller destroys driver->run, after a failure as
+ * well. */
+RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
+                                 const RpinnRunOptions *options, RpinnDriver *driver);
+/* Seconds; 0: no limit. */
+double rpinn_driver_time_limit(const RpinnDriver *driver);
+/* Since the session began. */
+double rpinn_driver_seconds(const RpinnDriver *driver);
+/* A line of run.log, with these seconds. */
+void rpinn_driver_log(const RpinnDriver *driver, const char *format, ...) RPINN_PRINTF(2, 3);
+
+#endif

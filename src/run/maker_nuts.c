@@ -1,0 +1,49 @@
+/* Method nuts: chains of the no-U-turn sampler. */
+#include <math.h>
+
+#include "maker_members.h"
+#include "run_targets.h"
+
+/* Gradients that one thread evaluates: those of the longest trajectories. */
+static double count_gradients(const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  double steps = ldexp(1, (int)settings->values[RPINN_SETTING_MAX_DEPTH].number) - 1;
+  return steps * ceil((double)run->plan.num_chains / (double)driver->num_threads) *
+         (settings->values[RPINN_SETTING_WARMUP].number +
+          (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
+}
+
+/* An iteration of Adam costs a gradient. Offsets change nothing about that, and a start may be made of them. */
+static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets,
+                            RpinnRunEstimate *estimate) {
+  const RpinnRun *run = driver->run;
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
+  RpinnMemberTarget target = targets[0];
+  options.minimizer = RPINN_MINIMIZER_ADAM;
+  target.draw_offsets = rpinn_run_target_draw_offsets;
+  double draws = (double)(run->plan.num_chains * run->num_samples);
+  *estimate = (RpinnRunEstimate){
+      .num_steps = count_gradients(driver),
+      .step = "gradient",
+      .place = " on one thread",
+      .disk_bytes = draws * (rpinn_run_draw_bytes(run) + 8.0 * (double)run->outputs.num_values)};
+  return rpinn_try_minimizer(context, &target, &options, &estimate->step_seconds);
+}
+
+static void describe_run(const RpinnRun *run, RpinnText *text) {
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  unsigned long long chains = run->plan.num_chains, draws = run->num_samples;
+  rpinn_text_append(
+      text, "%llu chain%s of %s warmup iterations and %llu draw%s, trajectories of at most 2^%s - 1 steps",
+      chains, chains == 1 ? "" : "s", settings->values[RPINN_SETTING_WARMUP].text, draws,
+      draws == 1 ? "" : "s", settings->values[RPINN_SETTING_MAX_DEPTH].text);
+}
+
+const RpinnDrawMaker rpinn_maker_nuts = {
+    .progress_unit = "iterations",
+    .check_settings = rpinn_refuse_adagrad,
+    .make_draws = rpinn_run_make_chains,
+    .estimate = estimate,
+    .describe_run = describe_run,
+};

@@ -1,0 +1,20 @@
+/* What makers make draws with, each into the store: RpinnDrawMaker.make_draws. */
+#ifndef RPINN_RUN_RUN_DRAWS_H
+#define RPINN_RUN_RUN_DRAWS_H
+
+#include "driver.h"
+#include "member.h"
+
+RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
+                                   const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
+                                  const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnDriver *driver,
+                                     const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnDriver *driver,
+                                         const RpinnMemberTarget *targets);
+/* Seconds of one iteration of all particles, on all threads. */
+RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnDriver *driver,
+                                    const RpinnMemberTarget *targets, double *seconds);
+
+#endif
