@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /* X(name, optimizer, start, samples): a row for each method, in the order of the setting, with what `auto` stands for in
- * the settings of those names. All else that is known of one is its struct rpinn_method_NAME in a file of its own;
- * docs/architecture.md says how to add one. */
+ * the settings of those names. All else that is known of one are its structs rpinn_method_NAME and
+ * rpinn_maker_NAME, each in a file of its own; docs/architecture.md says how to add one. */
 #define RPINN_METHOD_LIST(X)                                                                                 \
   X(map, "lm", "prior", "1")                                                                                 \
   X(rpinn, "lm", "prior", "199")                                                                             \

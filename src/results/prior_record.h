@@ -26,7 +26,6 @@ typedef struct RpinnPriorChoice {
   size_t chosen;                                  /* among them */
   size_t num_lines;
   RpinnFieldLine *lines; /* [num_lines] of fields whose factor was chosen then, one after the other */
-  bool is_fresh;         /* made by this session, and not read from the store */
   double *theta; /* [N] the most probable parameters found at the end; NULL where members were tried */
 } RpinnPriorChoice;
 

@@ -13,8 +13,9 @@ typedef struct RpinnDriver {
   RpinnRun *run;
   const RpinnDrawMaker *maker; /* of its method */
   size_t num_threads;          /* to work with; the run has a posterior for each */
-  double started;              /* seconds of the steady clock */
+  double started;              /* seconds of the steady clock, when its folder was opened */
   bool is_new;                 /* there was no run in the folder before */
+  bool has_chosen;             /* the scale of the prior, where an earlier session had not */
   FILE *log;                   /* run.log; NULL before it is open */
   bool interrupted;            /* the caller wanted an end … */
   bool out_of_time;            /* … or the clock, before all draws were there */

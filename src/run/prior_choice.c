@@ -191,7 +191,7 @@ static RpinnStatus choose_factors(RpinnContext *context, const RpinnPriorTrials 
 RpinnStatus rpinn_prior_choose(RpinnContext *context, const RpinnPosterior *posterior,
                                const RpinnPriorChoiceOptions *options, RpinnPriorChoice *choice) {
   RpinnPriorTrials search = {.posterior = posterior, .options = options, .choice = choice};
-  *choice = (RpinnPriorChoice){.rule = options->rule, .at_minimum = options->at_minimum, .is_fresh = true};
+  *choice = (RpinnPriorChoice){.rule = options->rule, .at_minimum = options->at_minimum};
   RpinnStatus status = search_scales(context, &search);
   if (status == RPINN_OK) status = keep_minimum(context, &search, &choice->theta);
   rpinn_prior_trials_close(&search);

@@ -72,6 +72,7 @@ static RpinnStatus choose(RpinnContext *context, RpinnDriver *driver, RpinnScale
                                      .progress = report,
                                      .user = &watch};
   RPINN_TRY(rpinn_prior_choose(context, run->posteriors[0], &options, &run->prior));
+  driver->has_chosen = true;
   return settle(context, run, rule, run->prior.trials[run->prior.chosen].scale);
 }
 
@@ -106,8 +107,7 @@ static RpinnStatus save_choice(RpinnContext *context, RpinnRun *run) {
 
 RpinnStatus rpinn_run_note_prior(RpinnContext *context, RpinnDriver *driver) {
   RpinnRun *run = driver->run;
-  if (!run->prior.num_trials || !run->prior.is_fresh)
-    return rpinn_prior_choice_load(context, run->store, run->folder, &run->prior);
+  if (!driver->has_chosen) return rpinn_prior_choice_load(context, run->store, run->folder, &run->prior);
   rpinn_driver_log(driver, "the scale of the prior, chosen by %s, is %.4g",
                    rpinn_scale_rule_names[run->prior.rule], run->posteriors[0]->sigmas.prior);
   RPINN_TRY(save_choice(context, run));
