@@ -41,7 +41,8 @@ static RpinnStatus weigh_crowd(RpinnContext *context, void *data, size_t count, 
   Crowd *crowd = data;
   atomic_fetch_add(&crowd->num_calls, 1);
   atomic_fetch_add(&crowd->num_members, count);
-  if (count > atomic_load(&crowd->largest)) atomic_store(&crowd->largest, count);
+  for (size_t largest = crowd->largest; count > largest;)
+    if (atomic_compare_exchange_weak(&crowd->largest, &largest, count)) break;
   for (size_t k = count; k-- > 0;) {
     weigh(crowd->shift * (double)members[k], thetas[k], &values[k], gradients[k]);
     if (members[k] == crowd->lost) values[k] = -INFINITY;

@@ -88,8 +88,8 @@ RPINN_API RpinnStatus rpinn_nuts_start_together(RpinnContext *context, size_t co
                                                 const double *const *thetas);
 /* Advance all that are not finished, until at least one has made its iteration. made [count] says which have, and then
  * draws[k] is the draw; their next iterations begin with the next call. The others are in the middle of theirs, where the
- * next call takes them up: until then, there is nothing of them to be saved. What a call is made for may change from call to
- * call, also to rpinn_nuts_advance. Failures as above. */
+ * next call takes them up, and cannot be saved until they have made it. The next call may be for other chains, and a chain
+ * may go on alone by rpinn_nuts_advance. Failures as above. */
 RPINN_API RpinnStatus rpinn_nuts_advance_together(RpinnContext *context, size_t count,
                                                   RpinnNuts *const *chains, RpinnNutsDraw *draws, bool *made);
 
@@ -101,9 +101,9 @@ RPINN_API size_t rpinn_nuts_num_leapfrogs(const RpinnNuts *nuts);
 /* The inverse metric now: diagonal [N] or dense [N][N]; NULL for the unit metric. */
 RPINN_API const double *rpinn_nuts_inverse_metric(const RpinnNuts *nuts);
 
-/* A flat state between two iterations (one of the middle is that of a chain which was not started): its size is the same
- * for a chain at all times. A buffer of another size,
- * of other options (but for num_draws, which may be more) or a damaged one is RPINN_ERROR_INPUT. */
+/* A flat state between two iterations: its size is the same for a chain at all times. A buffer of another size,
+ * of other options (but for num_draws, which may be more) or a damaged one is RPINN_ERROR_INPUT. What is saved in the
+ * middle of an iteration is a chain that was not started. */
 RPINN_API size_t rpinn_nuts_state_size(const RpinnNuts *nuts);
 RPINN_API void rpinn_nuts_save(const RpinnNuts *nuts, void *buffer);
 RPINN_API RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const void *buffer,
