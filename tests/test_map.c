@@ -103,7 +103,9 @@ static double minimize(Linear *linear, RpinnMinimizer minimizer) {
       .progress_window = minimizer == RPINN_MINIMIZER_LBFGS ? 2000 : 0};
   RpinnOptimizer *optimizer;
   double *theta = calloc(linear->N, sizeof(double)), worst = 0;
-  require(linear->context, rpinn_minimize_create(linear->context, &options, &objective, &squares,
+  RpinnBatchObjective objectives = rpinn_objective_as_batch(&objective);
+  RpinnBatchLeastSquares all_squares = rpinn_least_squares_as_batch(&squares);
+  require(linear->context, rpinn_minimize_create(linear->context, &options, &objectives, &all_squares, 0,
                                                  linear->offsets, &optimizer));
   rpinn_posterior_start_glorot(linear->posterior, 0, theta);
   require(linear->context, rpinn_optimizer_start(linear->context, optimizer, theta));

@@ -11,57 +11,59 @@ typedef struct Target {
   double offsets[16], starts[16];
   size_t num_offsets, num_starts;
   uint32_t attempt; /* under way */
-  double offset;
-  RpinnObjective objective;
+  double offset[2];
+  RpinnBatchObjective objective;
 } Target;
 
-static void draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
+static const double *take_slot(void *data, size_t slot, uint64_t member, uint32_t attempt,
+                               bool with_offsets) {
   Target *target = data;
+  assert_true(with_offsets && slot == 0);
   target->attempts[target->num_offsets] = attempt;
-  target->offsets[target->num_offsets++] = offsets[1] = offsets[0] = (double)member + 0.1 * attempt;
+  target->offsets[target->num_offsets++] = target->offset[0] = target->offset[1] =
+      (double)member + 0.1 * attempt;
   target->attempt = attempt;
+  return target->offset;
 }
 
-static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
-                              double *theta) {
+static RpinnStatus draw_start(void *data, size_t slot, uint64_t member, uint32_t attempt, double *theta) {
   Target *target = data;
-  check_close(offsets[0], (double)member + 0.1 * attempt, 0);
+  assert_int_equal(slot, 0);
+  check_close(target->offset[0], (double)member + 0.1 * attempt, 0);
   target->starts[target->num_starts++] = *theta = 50 + attempt;
   return RPINN_OK;
 }
 
-static RpinnStatus evaluate(void *data, const double *theta, double *value, double *gradient) {
+static RpinnStatus evaluate(RpinnContext *context, void *data, size_t count, const size_t *members,
+                            const double *const *thetas, double *values, double *const *gradients) {
   const Target *target = data;
-  double off = theta[0] - target->offset;
-  *value = 0.5 * off * off;
-  if (gradient) gradient[0] = off;
+  double off = thetas[0][0] - target->offset[0];
+  (void)context;
+  assert_true(count == 1 && members[0] == 0);
+  values[0] = 0.5 * off * off;
+  if (gradients && gradients[0]) gradients[0][0] = off;
   return RPINN_OK;
 }
 
-static const RpinnObjective *objective(void *data, const double *offsets) {
-  Target *target = data;
-  target->offset = offsets[0];
-  target->objective = (RpinnObjective){.num_parameters = 1, .data = target, .evaluate = evaluate};
-  return &target->objective;
-}
-
-static RpinnStatus loss_parts(void *data, const double *theta, const double *offsets, double *loss,
-                              double *parts, double *gradient_norm) {
+static RpinnStatus loss_parts(RpinnContext *context, void *data, size_t slot, const double *theta,
+                              double *loss, double *parts, double *gradient_norm) {
   const Target *target = data;
-  evaluate(data, theta, loss, gradient_norm);
-  check_close(offsets[0], target->offset, 0);
+  RPINN_TRY(evaluate(context, data, 1, &slot, &theta, loss, &gradient_norm));
   parts[0] = 7;
   if (target->attempt < target->num_bad) *loss = (double)NAN;
   return RPINN_OK;
 }
 
 static RpinnMemberTarget own_target(Target *target) {
+  target->objective =
+      (RpinnBatchObjective){.num_parameters = 1, .group = 1, .data = target, .evaluate = evaluate};
   return (RpinnMemberTarget){.num_parameters = 1,
-                             .num_rows = 1,
+                             .num_slots = 1,
+                             .has_offsets = true,
                              .data = target,
-                             .draw_offsets = draw_offsets,
+                             .objective = &target->objective,
+                             .take_slot = take_slot,
                              .draw_start = draw_start,
-                             .objective = objective,
                              .num_parts = 1,
                              .loss_parts = loss_parts};
 }
@@ -75,7 +77,7 @@ static RpinnMemberOutcome run_member(Target *target, uint64_t index, uint32_t ma
                                   .progress_tolerance = (double)NAN};
   RpinnMember *member;
   RpinnMemberOutcome outcome;
-  assert_int_equal(rpinn_member_create(context, &own, &options, max_retries, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_create(context, &own, 0, &options, max_retries, &member), RPINN_OK);
   assert_int_equal(rpinn_member_begin(context, member, index, NULL, 0), RPINN_OK);
   do assert_int_equal(rpinn_member_advance(context, member, 1000, &outcome), RPINN_OK);
   while (!outcome.finished);
@@ -139,7 +141,7 @@ static void states_know_their_attempt(void **state) {
                                   .progress_tolerance = (double)NAN};
   RpinnMember *member;
   RpinnMemberOutcome outcome;
-  assert_int_equal(rpinn_member_create(context, &own, &options, 3, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_create(context, &own, 0, &options, 3, &member), RPINN_OK);
   assert_int_equal(rpinn_member_begin(context, member, 6, NULL, 0), RPINN_OK);
   assert_int_equal(rpinn_member_advance(context, member, 40, &outcome),
                    RPINN_OK); /* the first attempt fails */

@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* How far a run is. */
+/* How far a run is: plain data, which may be sent to another process. */
 typedef struct RpinnProgress {
-  const char *unit;     /* what done and total count: "members", "iterations" */
+  char unit[64];        /* what done and total count: "members", "iterations" */
   uint64_t done, total; /* of the whole run */
   uint64_t failed;      /* members */
   uint64_t divergences; /* of chains, in this session */

@@ -21,7 +21,7 @@ static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const Rp
   RpinnMemberTarget target = targets[0];
   double M = (double)run->posteriors[0]->model.num_rows, threads = (double)driver->num_threads;
   options.minimizer = RPINN_MINIMIZER_LM;
-  target.draw_offsets = NULL;
+  target.has_offsets = false;
   *estimate = (RpinnRunEstimate){.num_steps = 8 * 200 / fmin(threads, 8),
                                  .step = "iteration",
                                  .place = " on one thread",

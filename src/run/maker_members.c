@@ -31,7 +31,7 @@ RpinnStatus rpinn_refuse_adagrad(RpinnContext *context, const RpinnProblem *prob
 RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *target,
                                 const RpinnMinimizeOptions *options, double *seconds) {
   RpinnMember *member;
-  RPINN_TRY(rpinn_member_create(context, target, options, 0, &member));
+  RPINN_TRY(rpinn_member_create(context, target, 0, options, 0, &member));
   RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
   double start = rpinn_task_pool_now();
   RpinnMemberOutcome outcome = {0};

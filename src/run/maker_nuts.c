@@ -21,7 +21,7 @@ static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const Rp
   RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
   RpinnMemberTarget target = targets[0];
   options.minimizer = RPINN_MINIMIZER_ADAM;
-  target.draw_offsets = rpinn_run_target_draw_offsets;
+  target.has_offsets = true;
   double draws = (double)(run->plan.num_chains * run->num_samples);
   *estimate = (RpinnRunEstimate){
       .num_steps = count_gradients(driver),

@@ -69,10 +69,10 @@ static RpinnStatus find(Search *search, const RpinnMemberTarget *target, double 
   RpinnMemberTarget plain = *target;
   RpinnMinimizeOptions minimize = rpinn_run_minimize_options(search->run->problem);
   RpinnMemberOutcome outcome = {0};
-  plain.draw_offsets = NULL;
+  plain.has_offsets = false;
   minimize.interrupted = options->interrupted;
   minimize.user = options->user;
-  RPINN_TRY(rpinn_member_create(search->context, &plain, &minimize, 0, &search->member));
+  RPINN_TRY(rpinn_member_create(search->context, &plain, 0, &minimize, 0, &search->member));
   RpinnStatus status = seek(search, &outcome);
   if (status == RPINN_OK && outcome.failed)
     status = rpinn_fail(search->context, RPINN_ERROR_NUMERIC, "the MAP estimate to start from is not finite");

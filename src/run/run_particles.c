@@ -23,8 +23,7 @@ typedef struct Session {
   RpinnDriver *driver;
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
-  RpinnObjective *objectives;       /* [num_threads] */
-  RpinnLogDensity *densities;       /* [num_threads] */
+  RpinnBatchLogDensity *densities;  /* [num_threads] */
   RpinnSvgd *svgd;
   size_t num_particles, num_parameters, num_iterations;
   RpinnRunProgress progress;
@@ -79,17 +78,13 @@ static RpinnStatus allocate(Session *session) {
   session->values = malloc(bytes);
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
-  session->objectives = calloc(session->driver->num_threads, sizeof *session->objectives);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
-  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->objectives ||
-      !session->densities)
+  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
-  for (size_t i = 0; i < session->driver->num_threads; i++) {
-    session->objectives[i] = *rpinn_run_target_joint_objective(&session->targets[i]);
-    session->densities[i] = rpinn_log_density_of_objective(&session->objectives[i]);
-  }
+  for (size_t i = 0; i < session->driver->num_threads; i++)
+    session->densities[i] = ((const RpinnRunTarget *)session->targets[i].data)->slots->density;
   return RPINN_OK;
 }
 
@@ -133,18 +128,16 @@ static RpinnStatus restore_state(Session *session, const char *state, size_t siz
 
 static RpinnStatus start_particles(Session *session) {
   const RpinnMemberTarget *target = &session->targets[0];
-  double *particles = malloc(session->num_particles * session->num_parameters * sizeof *particles),
-         *offsets = malloc((target->num_rows + session->num_parameters) * sizeof *offsets);
-  RpinnStatus status = particles && offsets ? RPINN_OK : rpinn_fail_memory(session->context);
+  double *particles = malloc(session->num_particles * session->num_parameters * sizeof *particles);
+  RpinnStatus status = particles ? RPINN_OK : rpinn_fail_memory(session->context);
   for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
-    rpinn_posterior_draw_offsets(session->run->posteriors[0], i, offsets);
-    status = target->draw_start(target->data, i, 0, offsets, particles + i * session->num_parameters);
-    rpinn_run_target_draw_noise(target->data, i, 0,
-                                particles + i * session->num_parameters + target->num_parameters);
+    double *own = particles + i * session->num_parameters;
+    target->take_slot(target->data, 0, i, 0, false);
+    status = target->draw_start(target->data, 0, i, 0, own);
+    rpinn_run_target_draw_noise(target->data, i, 0, own + target->num_parameters);
   }
   if (status == RPINN_OK) status = rpinn_svgd_start(session->context, session->svgd, particles);
   free(particles);
-  free(offsets);
   return status;
 }
 
@@ -165,14 +158,17 @@ static RpinnStatus begin(Session *session) {
 
 static RpinnStatus store_particle(Session *session, size_t index, double *statistics) {
   const RpinnMemberTarget *target = &session->targets[0];
+  const RpinnRunTarget *own = target->data;
   const double *theta = rpinn_svgd_particles(session->svgd) + index * session->num_parameters;
-  size_t iterations = rpinn_svgd_num_iterations(session->svgd);
+  double norm = 0;
   memset(statistics, 0, RPINN_NUM_MEMBER_STATISTICS * sizeof *statistics);
-  statistics[RPINN_MEMBER_ITERATIONS] = statistics[RPINN_MEMBER_EVALUATIONS] = (double)iterations;
-  rpinn_posterior_set_noise(session->run->posteriors[0], theta + target->num_parameters);
-  RPINN_TRY(target->loss_parts(target->data, theta, NULL, &statistics[RPINN_MEMBER_LOSS],
-                               statistics + RPINN_NUM_MEMBER_STATISTICS,
-                               &statistics[RPINN_MEMBER_GRADIENT_NORM]));
+  RPINN_TRY(rpinn_member_slots_draw_energy(session->context, own->slots, theta,
+                                           &statistics[RPINN_MEMBER_LOSS],
+                                           statistics + RPINN_NUM_MEMBER_STATISTICS, own->gradient));
+  for (size_t j = 0; j < target->num_parameters; j++) norm += own->gradient[j] * own->gradient[j];
+  statistics[RPINN_MEMBER_GRADIENT_NORM] = sqrt(norm);
+  statistics[RPINN_MEMBER_ITERATIONS] = statistics[RPINN_MEMBER_EVALUATIONS] =
+      (double)rpinn_svgd_num_iterations(session->svgd);
   RpinnStoredMember member = {.index = index,
                               .num_parameters = session->num_parameters,
                               .parameters = theta,
@@ -246,7 +242,7 @@ static RpinnStatus create_session(RpinnContext *context, RpinnDriver *driver,
       .driver = driver, .unit = driver->maker->progress_unit, .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));
-  return rpinn_svgd_create(context, driver->num_threads, session->densities, &options, &session->svgd);
+  return rpinn_svgd_create_batch(context, driver->num_threads, session->densities, &options, &session->svgd);
 }
 
 static void destroy_session(Session *session) {
@@ -256,7 +252,6 @@ static void destroy_session(Session *session) {
   free(session->values);
   free(session->mean);
   free(session->deviation);
-  free(session->objectives);
   free(session->densities);
   free(session);
 }

@@ -38,8 +38,7 @@ void rpinn_run_progress_report(RpinnRunProgress *progress, bool last) {
   double seconds = rpinn_driver_seconds(progress->driver);
   if (!options->progress || (!last && seconds < progress->next_report)) return;
   progress->next_report = seconds + 0.2;
-  RpinnProgress report = {.unit = progress->unit,
-                          .done = progress->done,
+  RpinnProgress report = {.done = progress->done,
                           .total = progress->total,
                           .failed = progress->failed,
                           .divergences = progress->divergences,
@@ -47,6 +46,7 @@ void rpinn_run_progress_report(RpinnRunProgress *progress, bool last) {
                           .seconds = seconds,
                           .seconds_left = estimate_seconds_left(progress, seconds),
                           .last = last};
+  rpinn_format(report.unit, sizeof report.unit, "%s", progress->unit);
   find_loss_quantiles(progress, &report);
   options->progress(options->user, &report);
 }

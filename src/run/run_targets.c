@@ -12,73 +12,75 @@
 
 void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
                                  double *eta) {
-  RpinnStream stream = rpinn_stream(target->posterior->seed, RPINN_PURPOSE_NOISE_LEVEL,
-                                    rpinn_run_stream_member(member, attempt), 0);
+  const RpinnPosterior *posterior = target->slots->posterior;
+  RpinnStream stream =
+      rpinn_stream(posterior->seed, RPINN_PURPOSE_NOISE_LEVEL, rpinn_run_stream_member(member, attempt), 0);
   if (target->noise)
     rpinn_noise_posterior_draw(target->noise, &stream, eta);
   else
-    memcpy(eta, target->posterior->eta, target->posterior->num_noises * sizeof *eta);
+    memcpy(eta, posterior->eta, posterior->num_noises * sizeof *eta);
 }
 
-/* With noise that is not known the member has its own, and the posterior is there from now on. */
-void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets) {
+const double *rpinn_run_target_noise(const RpinnMemberTarget *target, size_t slot) {
+  return ((const RpinnRunTarget *)target->data)->slots->slots[slot].eta;
+}
+
+/* A member with offsets has noise and a prior of its own, too, where the noise is not known or scales are integrated over. */
+static const double *take_slot(void *data, size_t slot, uint64_t member, uint32_t attempt,
+                               bool with_offsets) {
   const RpinnRunTarget *target = data;
+  RpinnMemberSlots *slots = target->slots;
+  RpinnMemberSlot *own = &slots->slots[slot];
   uint64_t stream = rpinn_run_stream_member(member, attempt);
+  rpinn_member_slot_clear(slots, slot);
+  if (!with_offsets) return NULL;
   if (target->noise) {
     rpinn_run_target_draw_noise(target, member, attempt, target->eta);
-    rpinn_posterior_set_noise(target->posterior, target->eta);
+    rpinn_member_slot_take_noise(slots, slot, target->eta);
   }
-  rpinn_posterior_draw_offsets(target->posterior, stream, offsets);
-  rpinn_posterior_take_scale(target->posterior, rpinn_posterior_member_scale(target->posterior, stream));
+  rpinn_posterior_draw_offsets(slots->posterior, stream, own->offsets);
+  rpinn_member_slot_take_scale(slots, slot, rpinn_posterior_member_scale(slots->posterior, stream));
+  own->has_offsets = true;
+  return own->offsets;
 }
 
 /* A draw from the prior: the member's own prior mean where the method has offsets. Parameters without a prior begin as
  * with glorot. */
-static void start_from_prior(const RpinnRunTarget *target, uint64_t member, const double *offsets,
-                             double *theta) {
-  if (!offsets) rpinn_posterior_draw_offsets(target->posterior, member, target->offsets);
-  rpinn_posterior_start_glorot(target->posterior, member, theta);
-  rpinn_posterior_start_prior(target->posterior, offsets ? offsets : target->offsets, theta);
+static void start_from_prior(const RpinnRunTarget *target, size_t slot, uint64_t stream, double *theta) {
+  const RpinnPosterior *posterior = target->slots->posterior;
+  const RpinnEnergyModel *model = &posterior->model;
+  const RpinnMemberSlot *own = &target->slots->slots[slot];
+  const double *root = own->prior_root ? own->prior_root : model->prior_root;
+  if (!own->has_offsets) rpinn_posterior_draw_offsets(posterior, stream, own->offsets);
+  rpinn_posterior_start_glorot(posterior, stream, theta);
+  for (size_t j = 0; j < model->num_parameters; j++)
+    if (root[j] > 0) theta[j] = model->prior_mean[j] + own->offsets[model->num_rows + j] / root[j];
 }
 
-static RpinnStatus draw_start(void *data, uint64_t member, uint32_t attempt, const double *offsets,
-                              double *theta) {
+static RpinnStatus draw_start(void *data, size_t slot, uint64_t member, uint32_t attempt, double *theta) {
   const RpinnRunTarget *target = data;
+  const RpinnPosterior *posterior = target->slots->posterior;
+  size_t N = posterior->model.num_parameters;
   bool zero_then_normal = target->start == RPINN_START_ZERO_THEN_NORMAL;
   if (target->num_given)
-    memcpy(theta, target->given + member % target->num_given * target->posterior->model.num_parameters,
-           target->posterior->model.num_parameters * sizeof *theta);
+    memcpy(theta, target->given + member % target->num_given * N, N * sizeof *theta);
   else if (target->start == RPINN_START_ZERO || (zero_then_normal && member == 0))
-    rpinn_posterior_start_zero(target->posterior, theta);
+    rpinn_posterior_start_zero(posterior, theta);
   else if (target->start == RPINN_START_NORMAL || zero_then_normal)
-    rpinn_posterior_start_normal(target->posterior, rpinn_run_stream_member(member, attempt), theta);
+    rpinn_posterior_start_normal(posterior, rpinn_run_stream_member(member, attempt), theta);
   else if (target->start == RPINN_START_PRIOR || target->start == RPINN_START_MEMBER)
-    start_from_prior(target, rpinn_run_stream_member(member, attempt), offsets, theta);
+    start_from_prior(target, slot, rpinn_run_stream_member(member, attempt), theta);
   else
-    rpinn_posterior_start_glorot(target->posterior, rpinn_run_stream_member(member, attempt), theta);
+    rpinn_posterior_start_glorot(posterior, rpinn_run_stream_member(member, attempt), theta);
   return RPINN_OK;
 }
 
-static const RpinnObjective *objective_with(void *data, const double *offsets) {
-  RpinnRunTarget *target = data;
-  target->member = (RpinnPosteriorMember){.posterior = target->posterior, .offsets = offsets};
-  target->objective = rpinn_posterior_objective(&target->member);
-  return &target->objective;
-}
-
-const RpinnObjective *rpinn_run_target_joint_objective(const RpinnMemberTarget *target) {
-  RpinnRunTarget *own = target->data;
-  own->member = (RpinnPosteriorMember){.posterior = own->posterior};
-  own->objective = rpinn_posterior_joint_objective(&own->member);
-  return &own->objective;
-}
-
-static RpinnStatus loss_parts(void *data, const double *theta, const double *offsets, double *loss,
-                              double *parts, double *gradient_norm) {
-  RpinnRunTarget *target = data;
+static RpinnStatus loss_parts(RpinnContext *context, void *data, size_t slot, const double *theta,
+                              double *loss, double *parts, double *gradient_norm) {
+  const RpinnRunTarget *target = data;
   double sum = 0;
-  RPINN_TRY(rpinn_posterior_energy(NULL, target->posterior, theta, offsets, loss, target->gradient, parts));
-  for (size_t j = 0; j < target->posterior->model.num_parameters; j++)
+  RPINN_TRY(rpinn_member_slot_energy(context, target->slots, slot, theta, loss, parts, target->gradient));
+  for (size_t j = 0; j < target->slots->posterior->model.num_parameters; j++)
     sum += target->gradient[j] * target->gradient[j];
   *gradient_norm = sqrt(sum);
   return RPINN_OK;
@@ -221,26 +223,22 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
     RpinnPosterior *posterior = run->posteriors[i];
     RpinnRunTarget *own = RPINN_ARENA_NEW(posterior->arena, RpinnRunTarget, 1);
     if (!own) return rpinn_fail_memory(context);
-    *own = (RpinnRunTarget){
-        .posterior = posterior,
-        .member = {.posterior = posterior},
-        .gradient = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
-        .offsets = RPINN_ARENA_NEW(posterior->arena, double,
-                                   posterior->model.num_rows + posterior->model.num_parameters),
-        .eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
-        .start = start};
-    if (!own->gradient || !own->offsets || !own->eta) return rpinn_fail_memory(context);
-    own->squares = rpinn_posterior_least_squares(&own->member);
-    (*targets)[i] =
-        (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
-                            .num_rows = posterior->model.num_rows,
-                            .data = own,
-                            .draw_offsets = run->method->has_offsets ? rpinn_run_target_draw_offsets : NULL,
-                            .draw_start = draw_start,
-                            .objective = objective_with,
-                            .squares = &own->squares,
-                            .num_parts = posterior->model.num_terms + 1,
-                            .loss_parts = loss_parts};
+    *own = (RpinnRunTarget){.gradient =
+                                RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
+                            .eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
+                            .start = start};
+    if (!own->gradient || !own->eta) return rpinn_fail_memory(context);
+    RPINN_TRY(rpinn_member_slots_create(context, posterior, &own->slots));
+    (*targets)[i] = (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
+                                        .num_slots = own->slots->count,
+                                        .has_offsets = run->method->has_offsets,
+                                        .data = own,
+                                        .objective = &own->slots->objective,
+                                        .squares = &own->slots->squares,
+                                        .take_slot = take_slot,
+                                        .draw_start = draw_start,
+                                        .num_parts = posterior->model.num_terms + 1,
+                                        .loss_parts = loss_parts};
   }
   if (start != RPINN_START_RUN) return RPINN_OK;
   return start_from_run(context, driver, run->problem->settings.values[RPINN_SETTING_START].text, *targets);

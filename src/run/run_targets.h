@@ -4,15 +4,12 @@
 
 #include "driver.h"
 #include "member.h"
+#include "member_slots.h"
 
 typedef struct RpinnRunTarget {
-  RpinnPosterior *posterior;
-  RpinnPosteriorMember member;
-  RpinnObjective objective;
-  RpinnLeastSquares squares;
-  double *gradient; /* [N] */
-  double *offsets;  /* [M + N] room for those that a start is made of, where the method has none */
-  double *eta;      /* [K] of one draw */
+  RpinnMemberSlots *slots;          /* with the posterior */
+  double *gradient;                 /* [N] */
+  double *eta;                      /* [K] of one draw */
   const RpinnNoisePosterior *noise; /* what eta is drawn from; NULL: all noise is known */
   RpinnStart start;
   size_t num_given;    /* points to start from, taken in turn; 0 for starts that are drawn */
@@ -30,13 +27,11 @@ RpinnStatus rpinn_run_start_from_map(RpinnContext *context, RpinnDriver *driver,
 /* Let members begin at starts [count][N], taken in turn, which are borrowed. */
 void rpinn_run_give_starts(const RpinnDriver *driver, const RpinnMemberTarget *targets, size_t count,
                            const double *starts);
-/* Offsets of a member, for targets whose method has them, and the prior of its scale. */
-void rpinn_run_target_draw_offsets(void *data, uint64_t member, uint32_t attempt, double *offsets);
 /* eta [K] of a draw; where it is not learnt yet, that of the posterior. */
 void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
                                  double *eta);
-/* The energy over theta and eta, for methods that sample both. Valid until the next objective is asked for. */
-const RpinnObjective *rpinn_run_target_joint_objective(const RpinnMemberTarget *target);
+/* eta [K] of the member in a slot. */
+const double *rpinn_run_target_noise(const RpinnMemberTarget *target, size_t slot);
 /* How the settings ask for members to be minimised. */
 RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem);
 

@@ -1,36 +1,38 @@
 #include "member.h"
-#include "target_check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "optimizer.h"
+#include "target_check.h"
+
 struct RpinnMember {
   const RpinnMemberTarget *target;
+  size_t slot;
   RpinnMinimizeOptions options;
   uint32_t max_retries;
   uint64_t index;
   uint32_t attempt;
-  double *offsets; /* [M + N], or NULL */
-  double *theta;   /* [N] */
-  double *parts;   /* [num_parts] */
+  double *theta;         /* [N] */
+  double *parts;         /* [num_parts] */
+  size_t num_iterations; /* to set out for, once the start has been looked at */
+  bool is_starting;      /* the optimiser looks at its start first */
   RpinnOptimizer *optimizer;
 };
 
-RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *target,
+RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *target, size_t slot,
                                 const RpinnMinimizeOptions *options, uint32_t max_retries,
                                 RpinnMember **member) {
-  size_t N = target->num_parameters;
   *member = calloc(1, sizeof **member);
   if (!*member) return rpinn_fail_memory(context);
-  **member =
-      (RpinnMember){.target = target,
-                    .options = *options,
-                    .max_retries = max_retries,
-                    .offsets = target->draw_offsets ? calloc(target->num_rows + N, sizeof(double)) : NULL,
-                    .theta = calloc(N + 1, sizeof(double)),
-                    .parts = calloc(target->num_parts + 1, sizeof(double))};
-  if (((*member)->offsets || !target->draw_offsets) && (*member)->theta && (*member)->parts) return RPINN_OK;
+  **member = (RpinnMember){.target = target,
+                           .slot = slot,
+                           .options = *options,
+                           .max_retries = max_retries,
+                           .theta = calloc(target->num_parameters + 1, sizeof(double)),
+                           .parts = calloc(target->num_parts + 1, sizeof(double))};
+  if ((*member)->theta && (*member)->parts) return RPINN_OK;
   rpinn_member_destroy(*member);
   *member = NULL;
   return rpinn_fail_memory(context);
@@ -39,33 +41,38 @@ RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *
 void rpinn_member_destroy(RpinnMember *member) {
   if (!member) return;
   rpinn_optimizer_destroy(member->optimizer);
-  free(member->offsets);
   free(member->theta);
   free(member->parts);
   free(member);
 }
+
+/* ---- attempts ---- */
 
 /* The optimiser of one attempt, not yet started. Everything about it follows from (index, attempt). */
 static RpinnStatus make_optimizer(RpinnContext *context, RpinnMember *member) {
   const RpinnMemberTarget *target = member->target;
   rpinn_optimizer_destroy(member->optimizer);
   member->optimizer = NULL;
-  if (member->offsets) target->draw_offsets(target->data, member->index, member->attempt, member->offsets);
-  return rpinn_minimize_create(context, &member->options, target->objective(target->data, member->offsets),
-                               target->squares, member->offsets, &member->optimizer);
+  const double *offsets =
+      target->take_slot(target->data, member->slot, member->index, member->attempt, target->has_offsets);
+  return rpinn_minimize_create(context, &member->options, target->objective, target->squares, member->slot,
+                               offsets, &member->optimizer);
 }
 
 static RpinnStatus begin_attempt(RpinnContext *context, RpinnMember *member) {
   const RpinnMemberTarget *target = member->target;
   RPINN_TRY(make_optimizer(context, member));
-  RPINN_TRY(target->draw_start(target->data, member->index, member->attempt, member->offsets, member->theta));
-  return rpinn_optimizer_start(context, member->optimizer, member->theta);
+  RPINN_TRY(target->draw_start(target->data, member->slot, member->index, member->attempt, member->theta));
+  rpinn_optimizer_place(member->optimizer, member->theta);
+  member->is_starting = true;
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint64_t index, const void *state,
                                size_t state_size) {
   member->index = index;
   member->attempt = 0;
+  member->is_starting = false;
   if (!state) return begin_attempt(context, member);
   if (state_size < sizeof member->attempt)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of member %llu is damaged",
@@ -80,7 +87,10 @@ size_t rpinn_member_num_iterations(const RpinnMember *member) {
   return rpinn_optimizer_optimum(member->optimizer).num_iterations;
 }
 
-static RpinnStatus describe(RpinnMember *member, const RpinnOptimum *optimum, RpinnMemberOutcome *outcome) {
+/* ---- advancing ---- */
+
+static RpinnStatus describe(RpinnContext *context, RpinnMember *member, const RpinnOptimum *optimum,
+                            RpinnMemberOutcome *outcome) {
   const RpinnMemberTarget *target = member->target;
   *outcome = (RpinnMemberOutcome){.finished = true,
                                   .stop = optimum->stop,
@@ -92,13 +102,12 @@ static RpinnStatus describe(RpinnMember *member, const RpinnOptimum *optimum, Rp
                                   .parts = member->parts,
                                   .trace = optimum->trace,
                                   .num_trace = optimum->num_trace};
-  return target->loss_parts(target->data, optimum->best_theta, member->offsets, &outcome->loss, member->parts,
-                            &outcome->gradient_norm);
+  return target->loss_parts(context, target->data, member->slot, optimum->best_theta, &outcome->loss,
+                            member->parts, &outcome->gradient_norm);
 }
 
-RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, size_t num_iterations,
-                                 RpinnMemberOutcome *outcome) {
-  RPINN_TRY(rpinn_optimizer_advance(context, member->optimizer, num_iterations));
+/* The optimiser has come as far as it was to go: a pause, an end, or a fresh attempt. */
+static RpinnStatus conclude(RpinnContext *context, RpinnMember *member, RpinnMemberOutcome *outcome) {
   RpinnOptimum optimum = rpinn_optimizer_optimum(member->optimizer);
   if (optimum.stop == RPINN_STOP_RUNNING || optimum.stop == RPINN_STOP_INTERRUPTED) {
     *outcome = (RpinnMemberOutcome){.stop = optimum.stop,
@@ -107,7 +116,8 @@ RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, siz
                                     .loss = optimum.best_loss};
     return RPINN_OK;
   }
-  RPINN_TRY(rpinn_explain_failure(context, "target", "loss_parts", describe(member, &optimum, outcome)));
+  RPINN_TRY(
+      rpinn_explain_failure(context, "target", "loss_parts", describe(context, member, &optimum, outcome)));
   bool finite =
       isfinite(outcome->loss) && isfinite(outcome->gradient_norm) && optimum.stop != RPINN_STOP_NOT_FINITE;
   if (finite) return RPINN_OK;
@@ -120,6 +130,41 @@ RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, siz
   RPINN_TRY(begin_attempt(context, member));
   outcome->finished = false;
   return RPINN_OK;
+}
+
+RpinnStatus rpinn_member_set_out(RpinnContext *context, RpinnMember *member, size_t num_iterations) {
+  rpinn_context_clear_error(context);
+  member->num_iterations = num_iterations;
+  return member->is_starting ? RPINN_OK : rpinn_optimizer_set_out(context, member->optimizer, num_iterations);
+}
+
+RpinnStatus rpinn_member_next(RpinnContext *context, RpinnMember *member, RpinnRequest **request,
+                              RpinnMemberOutcome *outcome) {
+  *request = rpinn_optimizer_next(member->optimizer);
+  if (!*request && member->is_starting) {
+    member->is_starting = false;
+    RPINN_TRY(rpinn_optimizer_set_out(context, member->optimizer, member->num_iterations));
+    *request = rpinn_optimizer_next(member->optimizer);
+  }
+  return *request ? RPINN_OK : conclude(context, member, outcome);
+}
+
+RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, size_t num_iterations,
+                                 RpinnMemberOutcome *outcome) {
+  RpinnRequest *request;
+  RPINN_TRY(rpinn_member_set_out(context, member, num_iterations));
+  RPINN_TRY(rpinn_member_next(context, member, &request, outcome));
+  while (request) {
+    RPINN_TRY(rpinn_request_answer(context, request));
+    RPINN_TRY(rpinn_member_next(context, member, &request, outcome));
+  }
+  return RPINN_OK;
+}
+
+/* ---- states ---- */
+
+bool rpinn_member_can_be_saved(const RpinnMember *member) {
+  return !member->is_starting;
 }
 
 size_t rpinn_member_state_size(const RpinnMember *member) {

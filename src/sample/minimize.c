@@ -16,23 +16,23 @@ static void apply_stops(const RpinnMinimizeOptions *options, RpinnStopRule *stop
 }
 
 RpinnStatus rpinn_minimize_create(RpinnContext *context, const RpinnMinimizeOptions *options,
-                                  const RpinnObjective *objective, const RpinnLeastSquares *squares,
-                                  const double *offsets, RpinnOptimizer **optimizer) {
+                                  const RpinnBatchObjective *objective, const RpinnBatchLeastSquares *squares,
+                                  size_t member, const double *offsets, RpinnOptimizer **optimizer) {
   if (options->minimizer == RPINN_MINIMIZER_ADAM) {
     RpinnAdamOptions adam = rpinn_adam_default_options();
     apply_stops(options, &adam.stop);
     adam.rule = options->adam;
-    return rpinn_adam_create(context, objective, &adam, optimizer);
+    return rpinn_adam_create_member(context, objective, member, &adam, optimizer);
   }
   if (options->minimizer == RPINN_MINIMIZER_LBFGS) {
     RpinnLbfgsOptions lbfgs = rpinn_lbfgs_default_options();
     apply_stops(options, &lbfgs.stop);
-    return rpinn_lbfgs_create(context, objective, &lbfgs, optimizer);
+    return rpinn_lbfgs_create_member(context, objective, member, &lbfgs, optimizer);
   }
   RpinnLevenbergMarquardtOptions lm = rpinn_levenberg_marquardt_default_options();
   apply_stops(options, &lm.stop);
   lm.momentum = options->momentum;
-  return rpinn_levenberg_marquardt_create(context, squares, offsets, &lm, optimizer);
+  return rpinn_levenberg_marquardt_create_member(context, squares, member, offsets, &lm, optimizer);
 }
 
 bool rpinn_stop_is_converged(RpinnStop stop) {

@@ -21,11 +21,11 @@ typedef struct RpinnMinimizeOptions {
   void *user;
 } RpinnMinimizeOptions;
 
-/* An optimiser for the energy with offsets [M+N] or NULL, given as an objective (adam, lbfgs) and as least
- * squares (lm): the one that is used is borrowed until the optimiser is destroyed. */
+/* An optimiser for the energy of a member, given as an objective (adam, lbfgs) and as least squares (lm) with offsets [M+N] or
+ * NULL: what the targets and the offsets point to is borrowed until the optimiser is destroyed. */
 RpinnStatus rpinn_minimize_create(RpinnContext *context, const RpinnMinimizeOptions *options,
-                                  const RpinnObjective *objective, const RpinnLeastSquares *squares,
-                                  const double *offsets, RpinnOptimizer **optimizer);
+                                  const RpinnBatchObjective *objective, const RpinnBatchLeastSquares *squares,
+                                  size_t member, const double *offsets, RpinnOptimizer **optimizer);
 
 /* Did it stop because there was nothing left to gain? */
 bool rpinn_stop_is_converged(RpinnStop stop);

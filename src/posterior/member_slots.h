@@ -1,0 +1,51 @@
+/* The members that one thread has at work: as many slots as the posterior's backend takes in one call. A slot holds what sets its
+ * member apart, and the posterior is the target of all of them at once. A member in slot 3 has the bits that it has in slot 0, or
+ * alone. */
+#ifndef RPINN_POSTERIOR_MEMBER_SLOTS_H
+#define RPINN_POSTERIOR_MEMBER_SLOTS_H
+
+#include "posterior.h"
+
+typedef struct RpinnMemberSlot {
+  double *offsets; /* [M + N] */
+  bool has_offsets;
+  double *eta;        /* [K] the noise that it has, where that is not known */
+  double *row_scale;  /* [M]; NULL where all members have the posterior's */
+  double *prior_root; /* [N]; NULL likewise */
+} RpinnMemberSlot;
+
+typedef struct RpinnMemberSlots {
+  RpinnPosterior *posterior;
+  size_t count;
+  RpinnMemberSlot *slots;         /* [count] */
+  RpinnBatchObjective objective;  /* E of the member in a slot; members are slots in these targets */
+  RpinnBatchLeastSquares squares; /* its rows, without offsets */
+  RpinnBatchObjective
+      joint; /* E over theta and eta (unknown_noise.h), without offsets, whatever the slots hold */
+  RpinnBatchLogDensity density; /* - joint */
+  /* ---- room of one call, [count] each ---- */
+  RpinnBatchMember *members;
+  double **part_energies; /* [num_terms + 1] */
+  double **row_scales;    /* [M] of the joint energy; NULL where all noise is known */
+} RpinnMemberSlots;
+
+/* Borrows the posterior, and lives in its arena. At first every slot has the posterior's noise and prior, and no offsets. */
+RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *posterior,
+                                      RpinnMemberSlots **slots);
+
+/* Let a slot have no offsets and what the posterior has now. */
+void rpinn_member_slot_clear(RpinnMemberSlots *slots, size_t slot);
+/* Let it have this noise eta [K], which is copied. */
+void rpinn_member_slot_take_noise(RpinnMemberSlots *slots, size_t slot, const double *eta);
+/* Where scales are integrated over, let it have the prior of this scale. */
+void rpinn_member_slot_take_scale(RpinnMemberSlots *slots, size_t slot, double scale);
+
+/* E of the member in a slot at theta, its parts [num_terms + 1] (the prior last) and gradient [N]. */
+RpinnStatus rpinn_member_slot_energy(RpinnContext *context, RpinnMemberSlots *slots, size_t slot,
+                                     const double *theta, double *energy, double *parts, double *gradient);
+/* The same for theta and eta behind it, without offsets: parts are those of E(theta; eta) alone, without the constants of eta. */
+RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
+                                           const double *theta, double *energy, double *parts,
+                                           double *gradient);
+
+#endif

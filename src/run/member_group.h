@@ -1,0 +1,35 @@
+/* The members that one thread has at work: one in every slot of its target, each begun as soon as a slot is free. */
+#ifndef RPINN_RUN_MEMBER_GROUP_H
+#define RPINN_RUN_MEMBER_GROUP_H
+
+#include "member.h"
+#include "run_event.h"
+#include "task_pool.h"
+
+/* A member that was under way when an earlier session stopped. */
+typedef struct RpinnSavedMember {
+  uint64_t index;
+  void *state;
+  size_t state_size;
+} RpinnSavedMember;
+
+typedef struct RpinnMemberGroupOptions {
+  RpinnMinimizeOptions minimize;
+  uint32_t max_retries;
+  size_t num_saved;
+  const RpinnSavedMember *saved; /* [num_saved] */
+  size_t num_drawn;              /* numbers of a draw: parameters, and the noise that is not known */
+} RpinnMemberGroupOptions;
+
+typedef struct RpinnMemberGroup RpinnMemberGroup;
+
+/* Borrows target and options. */
+RpinnStatus rpinn_member_group_create(RpinnContext *context, const RpinnMemberTarget *target,
+                                      const RpinnMemberGroupOptions *options, RpinnTaskPool *pool,
+                                      RpinnMemberGroup **group);
+void rpinn_member_group_destroy(RpinnMemberGroup *group);
+/* Members taken from the pool, until there are no more or it is stopped. What is finished, and the states of what is not, go to
+ * it as events. */
+RpinnStatus rpinn_member_group_run(RpinnContext *context, RpinnMemberGroup *group);
+
+#endif
