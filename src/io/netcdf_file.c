@@ -2,13 +2,28 @@
  * asked for room before HDF5 sees the file, and the room is set aside while it writes. */
 #include "netcdf_file.h"
 
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "part_file.h"
 #include "rpinn/version.h"
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+void rpinn_netcdf_begin_call(void) {
+  pthread_mutex_lock(&one_at_a_time);
+  errno = 0;
+}
+
+void rpinn_netcdf_end_call(void) {
+  int reason = errno;
+  pthread_mutex_unlock(&one_at_a_time);
+  errno = reason;
+}
 
 /* NetCDF hides the reason of HDF5's failures; errno still knows it. */
 RpinnStatus rpinn_netcdf_fail(RpinnContext *context, const RpinnNetcdf *netcdf, int code) {
@@ -45,12 +60,19 @@ RpinnStatus rpinn_netcdf_define_group(RpinnContext *context, const RpinnNetcdf *
 
 /* ---- dimensions and variables ---- */
 
+static bool is_taken(int group, const char *name) {
+  int id;
+  rpinn_netcdf_begin_call();
+  int code = nc_inq_varid(group, name, &id);
+  rpinn_netcdf_end_call();
+  return code == NC_NOERR;
+}
+
 /* stem + suffix, with underscores at the end until nothing in the group has the name: every dimension has a variable of
  * its own name. */
 static void free_name(int group, const char *stem, const char *suffix, char name[RPINN_NETCDF_NAME_SIZE]) {
-  int id;
   int length = snprintf(name, RPINN_NETCDF_NAME_SIZE, "%.120s%.120s", stem, suffix);
-  while (length < NC_MAX_NAME && nc_inq_varid(group, name, &id) == NC_NOERR) {
+  while (length < NC_MAX_NAME && is_taken(group, name)) {
     name[length++] = '_';
     name[length] = '\0';
   }
@@ -83,8 +105,9 @@ RpinnStatus rpinn_netcdf_define_numbers(RpinnContext *context, const RpinnNetcdf
   long long *numbers = malloc((count ? count : 1) * sizeof *numbers);
   if (!numbers) return rpinn_fail_memory(context);
   for (size_t i = 0; i < count; i++) numbers[i] = (long long)(i * step);
-  errno = 0;
+  rpinn_netcdf_begin_call();
   int code = nc_put_var_longlong(group, variable, numbers);
+  rpinn_netcdf_end_call();
   RpinnStatus status = code == NC_NOERR ? RPINN_OK : rpinn_netcdf_fail(context, netcdf, code);
   free(numbers);
   return status;
@@ -167,7 +190,11 @@ RpinnStatus rpinn_netcdf_finish(RpinnContext *context, RpinnNetcdf *netcdf) {
 }
 
 void rpinn_netcdf_destroy(RpinnNetcdf *netcdf) {
-  if (netcdf->is_open) nc_close(netcdf->root);
+  if (netcdf->is_open) {
+    rpinn_netcdf_begin_call();
+    nc_close(netcdf->root);
+    rpinn_netcdf_end_call();
+  }
   if (netcdf->part && !netcdf->is_finished) remove(netcdf->part);
   free(netcdf->path);
   free(netcdf->part);

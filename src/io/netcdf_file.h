@@ -1,12 +1,10 @@
 /* A NetCDF-4 file as we write it: beside its place and renamed into it at the end, with room on the disk set aside, with
  * groups that say who made them, a variable for every dimension, and failures that have a reason.
  *
- * Names come as a stem and a suffix; a variable whose name is taken in its group gets trailing underscores. NetCDF serves
- * one thread of a process at a time. */
+ * Names come as a stem and a suffix; a variable whose name is taken in its group gets trailing underscores. NetCDF and HDF5
+ * serve one thread of a process at a time, so that every call waits for its turn. */
 #ifndef RPINN_IO_NETCDF_FILE_H
 #define RPINN_IO_NETCDF_FILE_H
-
-#include <errno.h>
 
 #include <netcdf.h>
 
@@ -31,11 +29,15 @@ void rpinn_netcdf_destroy(RpinnNetcdf *netcdf);
 
 /* What a code of NetCDF means for the file. */
 RpinnStatus rpinn_netcdf_fail(RpinnContext *context, const RpinnNetcdf *netcdf, int code);
+/* Before and after every call of NetCDF; errno is 0 before, and that of the call after. */
+void rpinn_netcdf_begin_call(void);
+void rpinn_netcdf_end_call(void);
 /* Evaluate a call of NetCDF; hand its failure on. */
 #define RPINN_TRY_NETCDF(context, netcdf, call)                                                              \
   do {                                                                                                       \
-    errno = 0;                                                                                               \
+    rpinn_netcdf_begin_call();                                                                               \
     int try_code = (call);                                                                                   \
+    rpinn_netcdf_end_call();                                                                                 \
     if (try_code != NC_NOERR) return rpinn_netcdf_fail(context, netcdf, try_code);                           \
   } while (0)
 

@@ -20,7 +20,7 @@
  *
  * Equal draws give equal bytes: nothing here depends on the time, and a caller keeps times out of the statistics. The
  * draws pass through; memory does not grow with their number. Written beside its place and renamed into it at the end.
- * NetCDF serves one thread of a process at a time. */
+ * One thread writes a file; threads may write files of their own at the same time. */
 #ifndef RPINN_IO_POSTERIOR_FILE_H
 #define RPINN_IO_POSTERIOR_FILE_H
 
