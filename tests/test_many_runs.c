@@ -1,8 +1,9 @@
-/* Many runs: each is made once, what was stopped goes on, one that fails takes no other along, and
+/* Many runs: each is made once and in whatever thread, what was stopped goes on, one that fails takes no other along, and
  * yields come in the order of the tasks, with true counts. */
 #include "hand_problem.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "many_runs.h"
 #include "run_record.h"
@@ -21,12 +22,13 @@ typedef struct Tasks {
   /* what is asked of them */
   const char *settings;
   int failing_open, failing_take; /* tasks */
+  int slow;                       /* a task that takes its time */
   int stop_at_run;                /* the run, counted from 1, that is interrupted; 0: none … */
   int stop_at_question;           /* … and which question of it is answered with an end */
   /* what came of them */
   Yield yields[NUM_TASKS];
   pthread_t caller;
-  size_t num_begun, num_delivered, num_failed;
+  size_t num_begun, num_delivered, num_failed, num_lines, num_reports;
   size_t begun[NUM_TASKS], delivered[NUM_TASKS], failed[NUM_TASKS];
   char message[512];
   RpinnManyProgress progress[NUM_TASKS];
@@ -66,10 +68,12 @@ static RpinnStatus open_task(const void *user, RpinnContext *context, size_t tas
   char settings[RUN_PATH];
   if ((int)task == tasks->failing_open)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "task %zu is impossible", task);
+  if ((int)task == tasks->slow) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   snprintf(settings, sizeof settings, "%s seed=%zu", tasks->settings, 100 + task);
   RpinnOverride overrides[RUN_MAX_SETTINGS];
   RpinnProblemOptions options = {.num_overrides = run_settings(settings, overrides), .overrides = overrides};
   *beside = &tasks->yields[task];
+  rpinn_log(context, RPINN_LOG_INFO, "task %zu", task);
   return rpinn_problem_parse(context, "test.yaml", hand_yaml, strlen(hand_yaml), &options, problem);
 }
 
@@ -115,6 +119,20 @@ static void note_begin(void *user, const char *name) {
   tasks->num_questions = 0;
 }
 
+static void note_report(void *user, const RpinnProgress *progress) {
+  Tasks *tasks = user;
+  (void)progress;
+  assert_true(is_in_its_thread(tasks));
+  tasks->num_reports++;
+}
+
+static void note_line(void *user, RpinnLogLevel level, const char *line) {
+  Tasks *tasks = user;
+  (void)level;
+  assert_true(is_in_its_thread(tasks));
+  tasks->num_lines += !strncmp(line, "task ", 5);
+}
+
 static bool is_interrupted(void *user) {
   Tasks *tasks = user;
   assert_true(is_in_its_thread(tasks));
@@ -134,10 +152,11 @@ static Tasks tasks_of(const RunBench *bench) {
                           .deliver = deliver,
                           .open = open_task,
                           .take = take},
-                 .options = {.interrupted = is_interrupted, .begins = note_begin},
+                 .options = {.interrupted = is_interrupted, .begins = note_begin, .progress = note_report},
                  .settings = "method=ensemble samples=3 iterations=20 threads=1",
                  .failing_open = NONE,
-                 .failing_take = NONE};
+                 .failing_take = NONE,
+                 .slow = NONE};
 }
 
 static RpinnStatus make(Tasks *tasks, bool *interrupted) {
@@ -145,8 +164,10 @@ static RpinnStatus make(Tasks *tasks, bool *interrupted) {
   tasks->runs.yields = tasks->yields;
   tasks->runs.user = tasks->options.user = tasks;
   tasks->caller = pthread_self();
+  rpinn_context_set_log(tasks->bench->context, note_line, tasks);
   RpinnStatus status =
       rpinn_many_runs_make(tasks->bench->context, &tasks->runs, &tasks->options, interrupted);
+  rpinn_context_set_log(tasks->bench->context, NULL, NULL);
   return status;
 }
 
@@ -186,7 +207,7 @@ static void check_yields(const Tasks *tasks) {
 
 static void what_is_known_is_not_made_again(void **state) {
   RunBench *bench = *state;
-  Tasks first = tasks_of(bench), again = tasks_of(bench), third = tasks_of(bench);
+  Tasks first = tasks_of(bench), again = tasks_of(bench), third = tasks_of(bench), fourth = tasks_of(bench);
   make_all(&first);
   check_tasks(first.num_begun, first.begun, 0, 1, 2, 3, 4, 5);
   check_tasks(first.num_delivered, first.delivered, 0, 1, 2, 3, 4, 5);
@@ -201,6 +222,11 @@ static void what_is_known_is_not_made_again(void **state) {
   check_tasks(third.num_begun, third.begun, 1, 4);
   check_tasks(third.num_delivered, third.delivered, 0, 1, 2, 3, 4, 5);
   assert_memory_equal(third.yields, first.yields, sizeof first.yields);
+  forget(&first, 3);
+  fourth.options.num_jobs = 2;
+  make_all(&fourth);
+  check_tasks(fourth.num_begun, fourth.begun, 3);
+  assert_memory_equal(fourth.yields, first.yields, sizeof first.yields);
 }
 
 static void folders_stay_only_where_they_are_to(void **state) {
@@ -293,36 +319,88 @@ static void an_end_while_something_is_delivered_is_no_failure(void **state) {
 
 static void a_failure_says_whose_it_is_and_loses_nothing(void **state) {
   RunBench *bench = *state;
-  Tasks tasks = tasks_of(bench), again = tasks_of(bench);
-  bool interrupted;
-  char text[1024];
-  size_t num_kept = 0;
-  tasks.failing_open = 2;
-  assert_int_equal(make(&tasks, &interrupted), RPINN_ERROR_INPUT);
-  assert_false(interrupted);
-  rpinn_error_format(rpinn_context_error(bench->context), text, sizeof text);
-  check_true(strstr(text, "/runs/task-2: task 2 is impossible") != NULL, "%s", text);
-  check_tasks(tasks.num_delivered, tasks.delivered, 0, 1);
-  for (size_t k = 0; k < NUM_TASKS; k++) num_kept += is_kept(&tasks, k);
-  for (size_t k = 0; k < tasks.num_delivered; k++) assert_true(is_kept(&tasks, tasks.delivered[k]));
-  make_all(&again);
-  assert_int_equal(again.num_begun, NUM_TASKS - num_kept);
-  check_yields(&again);
+  for (size_t num_jobs = 1; num_jobs <= 3; num_jobs += 2) {
+    Tasks tasks = tasks_of(bench), again = tasks_of(bench);
+    bool interrupted;
+    char text[1024];
+    size_t num_kept = 0;
+    tasks.options.num_jobs = again.options.num_jobs = num_jobs;
+    tasks.failing_open = 2;
+    assert_int_equal(make(&tasks, &interrupted), RPINN_ERROR_INPUT);
+    assert_false(interrupted);
+    rpinn_error_format(rpinn_context_error(bench->context), text, sizeof text);
+    check_true(strstr(text, "/runs/task-2: task 2 is impossible") != NULL, "%s", text);
+    if (num_jobs == 1) check_tasks(tasks.num_delivered, tasks.delivered, 0, 1);
+    for (size_t k = 0; k < NUM_TASKS; k++) num_kept += is_kept(&tasks, k);
+    for (size_t k = 0; k < tasks.num_delivered; k++) assert_true(is_kept(&tasks, tasks.delivered[k]));
+    make_all(&again);
+    assert_int_equal(again.num_begun, NUM_TASKS - num_kept);
+    check_yields(&again);
+    for (size_t k = 0; k < NUM_TASKS; k++) forget(&again, k);
+  }
 }
 
 static void the_others_go_on_where_they_may(void **state) {
   RunBench *bench = *state;
-  Tasks tasks = tasks_of(bench);
-  tasks.runs.fail = let_go;
-  tasks.failing_take = 3;
-  make_all(&tasks);
-  assert_int_equal(rpinn_context_error(bench->context)->status, RPINN_OK);
-  check_tasks(tasks.num_failed, tasks.failed, 3);
-  check_true(strstr(tasks.message, "/runs/task-3: task 3 comes to nothing") != NULL, "%s", tasks.message);
-  check_tasks(tasks.num_delivered, tasks.delivered, 0, 1, 2, 4, 5);
-  assert_int_equal(tasks.progress[4].done, 5);
-  assert_int_equal(tasks.progress[4].total, 6);
-  assert_true(run_has(bench, "runs/task-3", "summary.json")); /* what failed can be looked at */
+  for (size_t num_jobs = 1; num_jobs <= 3; num_jobs += 2) {
+    Tasks tasks = tasks_of(bench);
+    tasks.options.num_jobs = num_jobs;
+    tasks.runs.fail = let_go;
+    tasks.failing_take = 3;
+    make_all(&tasks);
+    assert_int_equal(rpinn_context_error(bench->context)->status, RPINN_OK);
+    check_tasks(tasks.num_failed, tasks.failed, 3);
+    check_true(strstr(tasks.message, "/runs/task-3: task 3 comes to nothing") != NULL, "%s", tasks.message);
+    check_tasks(tasks.num_delivered, tasks.delivered, 0, 1, 2, 4, 5);
+    assert_int_equal(tasks.progress[4].done, 5);
+    assert_int_equal(tasks.progress[4].total, 6);
+    assert_true(run_has(bench, "runs/task-3", "summary.json")); /* what failed can be looked at */
+    for (size_t k = 0; k < NUM_TASKS; k++)
+      if (k != 3) forget(&tasks, k);
+  }
+}
+
+/* ---- side by side ---- */
+
+static void jobs_leave_no_mark(void **state) {
+  RunBench *bench = *state;
+  static const size_t jobs[] = {2, 8};
+  Tasks one = tasks_of(bench);
+  make_all(&one);
+  assert_true(one.num_reports > 0);
+  assert_int_equal(one.num_lines, NUM_TASKS);
+  for (size_t j = 0; j < 2; j++) {
+    Tasks many = tasks_of(bench);
+    for (size_t k = 0; k < NUM_TASKS; k++) forget(&one, k);
+    many.options.num_jobs = jobs[j];
+    many.slow = 0; /* so that it is the last of the first to be done */
+    make_all(&many);
+    check_tasks(many.num_delivered, many.delivered, 0, 1, 2, 3, 4, 5);
+    assert_memory_equal(many.yields, one.yields, sizeof one.yields);
+    assert_int_equal(many.num_begun, NUM_TASKS);
+    assert_int_equal(many.num_lines, NUM_TASKS);
+    assert_int_equal(many.num_reports, 0); /* of which run? */
+  }
+}
+
+static void jobs_stop_too(void **state) {
+  RunBench *bench = *state;
+  Tasks tasks = tasks_of(bench), again = tasks_of(bench);
+  bool interrupted;
+  tasks.settings = "method=ensemble samples=100000 iterations=200 threads=1";
+  tasks.options.num_jobs = 2;
+  tasks.stop_at_run = 2;
+  tasks.stop_at_question = 2;
+  run_require(bench, make(&tasks, &interrupted));
+  assert_true(interrupted);
+  assert_int_equal(tasks.num_begun, 2);
+  assert_int_equal(tasks.num_delivered, 0);
+  assert_true(run_has(bench, "runs/task-0", "checkpoint.db") ||
+              run_has(bench, "runs/task-1", "checkpoint.db"));
+  again.settings = tasks.settings;
+  again.runs.num_tasks = 0; /* nothing to do is no reason to wait */
+  again.options.num_jobs = 2;
+  make_all(&again);
 }
 
 /* ---- how far ---- */
@@ -353,6 +431,8 @@ int main(void) {
                                      test_in_folder(an_end_while_something_is_delivered_is_no_failure),
                                      test_in_folder(a_failure_says_whose_it_is_and_loses_nothing),
                                      test_in_folder(the_others_go_on_where_they_may),
+                                     test_in_folder(jobs_leave_no_mark),
+                                     test_in_folder(jobs_stop_too),
                                      test_in_folder(counts_are_true)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

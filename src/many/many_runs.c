@@ -98,7 +98,8 @@ RpinnStatus rpinn_many_runs_make(RpinnContext *context, const RpinnManyRuns *run
   state.tasks = calloc(runs->num_tasks + 1, sizeof *state.tasks);
   if (!state.tasks) return rpinn_fail_memory(context);
   RpinnStatus status = recall_all(&state);
-  if (status == RPINN_OK) status = make_one_by_one(&state);
+  if (status == RPINN_OK)
+    status = options->num_jobs > 1 ? rpinn_many_make_side_by_side(&state) : make_one_by_one(&state);
   if (status == RPINN_ERROR_INTERRUPTED) { /* while something was delivered */
     rpinn_context_clear_error(context);
     state.interrupted = true;

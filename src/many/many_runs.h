@@ -56,9 +56,10 @@ typedef struct RpinnManyRuns {
 
 /* All are asked and told in the thread that called; NULL: nobody. */
 typedef struct RpinnManyOptions {
-  bool (*interrupted)(void *user);                             /* true saves the runs under way and stops */
+  size_t num_jobs;                 /* tasks at once; 0 or 1: one after the other, in the thread that called */
+  bool (*interrupted)(void *user); /* true saves the runs under way and stops */
   void (*begins)(void *user, const char *name);                /* the run of a task */
-  void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way */
+  void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way, where it is alone */
   void *user;
 } RpinnManyOptions;
 

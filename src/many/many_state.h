@@ -32,4 +32,7 @@ void rpinn_many_begin(const RpinnManyState *state, size_t task);
 /* The run of a task has ended: deliver what is there now, in order. */
 RpinnStatus rpinn_many_settle(RpinnManyState *state, const RpinnTaskOutcome *outcome);
 
+/* many_jobs.c: all that are to be made, options->num_jobs at once. */
+RpinnStatus rpinn_many_make_side_by_side(RpinnManyState *state);
+
 #endif

@@ -1,0 +1,108 @@
+/* Tasks side by side: each in a thread with a context of its own, whose log goes, line by line, through the thread that
+ * called. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "many_state.h"
+#include "task_pool.h"
+
+/* ---- what threads tell ---- */
+
+typedef enum NewsKind { NEWS_BEGINS, NEWS_LINE, NEWS_ENDS } NewsKind;
+
+typedef struct News {
+  NewsKind kind;
+  RpinnTaskOutcome outcome; /* of all but lines: the task */
+  RpinnLogLevel level;
+  char line[];
+} News;
+
+static News *news_of(NewsKind kind, const char *line) {
+  size_t length = strlen(line);
+  News *news = calloc(1, sizeof *news + length + 1);
+  if (!news) return NULL;
+  news->kind = kind;
+  memcpy(news->line, line, length);
+  return news;
+}
+
+static RpinnStatus handle(void *user, const void *event) {
+  RpinnManyState *state = user;
+  const News *news = event;
+  switch (news->kind) {
+  case NEWS_BEGINS: rpinn_many_begin(state, news->outcome.task); return RPINN_OK;
+  case NEWS_LINE: rpinn_log(state->context, news->level, "%s", news->line); return RPINN_OK;
+  default: return rpinn_many_settle(state, &news->outcome);
+  }
+}
+
+/* ---- a thread ---- */
+
+typedef struct Job {
+  const RpinnManyState *state;
+  RpinnTaskPool *pool;
+} Job;
+
+static bool is_stopped(void *pool) {
+  return rpinn_task_pool_is_stopped(pool);
+}
+
+/* A line for which there is no memory is lost. */
+static void pass_on(void *pool, RpinnLogLevel level, const char *line) {
+  News *news = news_of(NEWS_LINE, line);
+  if (!news) return;
+  news->level = level;
+  rpinn_task_pool_post(pool, news);
+}
+
+static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                            void **worker) {
+  (void)thread;
+  Job *job = malloc(sizeof *job);
+  if (!job) return rpinn_fail_memory(context);
+  *job = (Job){user, pool};
+  rpinn_context_set_log(context, pass_on, pool);
+  rpinn_context_set_interrupted(context, is_stopped, pool);
+  *worker = job;
+  return RPINN_OK;
+}
+
+static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
+  const Job *job = worker;
+  RpinnRunOptions calls = {0}; /* a run asks its context as well whether somebody wants an end */
+  News *begins = news_of(NEWS_BEGINS, ""), *ends = news_of(NEWS_ENDS, "");
+  if (!begins || !ends) {
+    free(begins);
+    free(ends);
+    return rpinn_fail_memory(context);
+  }
+  begins->outcome.task = (size_t)task;
+  rpinn_task_pool_post(pool, begins);
+  ends->outcome = rpinn_task_make(job->state->runs, (size_t)task, context, &calls);
+  rpinn_task_pool_post(pool, ends);
+  return RPINN_OK;
+}
+
+/* ---- the thread that called ---- */
+
+static bool tick(void *user, uint64_t counted) {
+  (void)counted;
+  return rpinn_many_is_interrupted(user);
+}
+
+RpinnStatus rpinn_many_make_side_by_side(RpinnManyState *state) {
+  size_t num_jobs = state->options->num_jobs;
+  RpinnTaskPoolResult result;
+  RpinnTaskPoolOptions options = {.num_threads =
+                                      num_jobs < state->num_to_make ? num_jobs : state->num_to_make,
+                                  .num_tasks = state->runs->num_tasks,
+                                  .done = state->tasks,
+                                  .user = state,
+                                  .open_worker = open_job,
+                                  .close_worker = free,
+                                  .perform = perform,
+                                  .handle = handle,
+                                  .free_event = free,
+                                  .tick = tick};
+  return state->num_to_make ? rpinn_task_pool_run(state->context, &options, &result) : RPINN_OK;
+}
