@@ -124,6 +124,11 @@ struct RpinnBackend {
 
 /* By its place in RPINN_BACKEND_LIST; NULL behind the last one. */
 const RpinnBackendOperations *rpinn_backend_at(size_t index);
+/* One of the list, or what stands in for it. */
+const RpinnBackendOperations *rpinn_backend_in_place_of(const RpinnBackendOperations *own);
+/* For tests: wherever `own` of the list is asked for, `other` computes; NULL: own again. For one of the list at a time, and
+ * while no thread makes backends. */
+void rpinn_backend_replace(const RpinnBackendOperations *own, const RpinnBackendOperations *other);
 
 /* ---- calls: a backend's own function, or what the required ones make of it (backend_compositions.c) ---- */
 

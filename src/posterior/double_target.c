@@ -39,7 +39,8 @@ static RpinnStatus open_in(RpinnContext *context, const RpinnPosterior *posterio
                            RpinnDoubleTarget *target) {
   const RpinnEnergyModel *model = &posterior->model;
   *target = (RpinnDoubleTarget){.context = context};
-  RPINN_TRY(rpinn_cpu_backend.create(context, model, precision, &target->backend));
+  RPINN_TRY(
+      rpinn_backend_in_place_of(&rpinn_cpu_backend)->create(context, model, precision, &target->backend));
   target->squares = (RpinnLeastSquares){.num_parameters = model->num_parameters,
                                         .num_rows = model->num_rows,
                                         .prior_root = model->prior_root,
