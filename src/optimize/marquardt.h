@@ -10,28 +10,28 @@
  * asked, does its work, names the phase that follows, and returns true where it asks in its turn. */
 #define RPINN_MARQUARDT_PHASE_LIST(X)                                                                        \
   /* a point and what is known there */                                                                      \
-  X(LOOK, look)                                                                                              \
-  X(MEASURE, measure)                                                                                        \
-  X(LINEARISE, linearise)                                                                                    \
-  X(SLOPE, slope)                                                                                            \
-  X(CURVE, curve)                                                                                            \
-  X(UNIT, unit)                                                                                              \
-  X(SCALE, scale)                                                                                            \
+  X(LOOK, look)           /* the rows at theta */                                                            \
+  X(MEASURE, measure)     /* r, p and E of them */                                                           \
+  X(LINEARISE, linearise) /* J, where it is dense */                                                         \
+  X(SLOPE, slope)         /* J^T r */                                                                        \
+  X(CURVE, curve)         /* g; J^T J or J B^-1 J^T */                                                       \
+  X(UNIT, unit)           /* at the start: the trace that sizes D */                                         \
+  X(SCALE, scale)         /* D from it */                                                                    \
   /* a step */                                                                                               \
-  X(SOLVE, solve)                                                                                            \
-  X(DATA_MATRIX, data_matrix)                                                                                \
-  X(DATA_ROWS, data_rows)                                                                                    \
-  X(DATA_STEP, data_step)                                                                                    \
-  X(CONJUGATE, conjugate)                                                                                    \
+  X(SOLVE, solve)             /* A^-1; the normal equations, or the beginning of another form */             \
+  X(DATA_MATRIX, data_matrix) /* I + J A^-1 J^T; J A^-1 P p */                                               \
+  X(DATA_ROWS, data_rows)     /* y; J^T y */                                                                 \
+  X(DATA_STEP, data_step)     /* d */                                                                        \
+  X(CONJUGATE, conjugate)     /* another product of conjugate gradients, or d */                             \
   /* a trial, and what becomes of it */                                                                      \
-  X(TRY, try)                                                                                                \
-  X(JUDGE, judge)                                                                                            \
-  X(REJECT, reject)                                                                                          \
-  X(REACH, reach)                                                                                            \
-  X(COMPARE, compare)                                                                                        \
-  X(ARRIVE, arrive)                                                                                          \
-  X(ACCEPT, accept)                                                                                          \
-  X(NOTE, note)
+  X(TRY, try)         /* the decrease predicted; the rows at theta + d */                                    \
+  X(JUDGE, judge)     /* E there: is it lower? */                                                            \
+  X(REJECT, reject)   /* more damping */                                                                     \
+  X(REACH, reach)     /* with momentum: the rows at theta + d + beta w */                                    \
+  X(COMPARE, compare) /* E there: is it lower still? */                                                      \
+  X(ARRIVE, arrive)   /* w and beta for the next time */                                                     \
+  X(ACCEPT, accept)   /* less damping, and theta is the new point */                                         \
+  X(NOTE, note)       /* loss and gradient are taken note of */
 
 typedef enum RpinnMarquardtPhase {
 #define RPINN_MARQUARDT_ENUM(phase, function) RPINN_MARQUARDT_##phase,
