@@ -53,10 +53,15 @@ static RpinnStatus lay_out(RpinnContext *context, const RpinnMemberBatch *batch,
     lanes->is_free[lane] = k >= count;
     lanes->members[lane] = batch->members[k % count];
   }
-  atomic_fetch_add(&num_calls, 1);
-  atomic_fetch_add(&num_full, count == MOCK_GROUP);
-  atomic_fetch_add(&num_lanes, count);
   return RPINN_OK;
+}
+
+/* A call that is made while draws are: all but evaluations at points. */
+static RpinnStatus lay_out_counted(RpinnContext *context, const RpinnMemberBatch *batch, Lanes *lanes) {
+  atomic_fetch_add(&num_calls, 1);
+  atomic_fetch_add(&num_full, batch->num_members == MOCK_GROUP);
+  atomic_fetch_add(&num_lanes, batch->num_members);
+  return lay_out(context, batch, lanes);
 }
 
 static RpinnStatus clear(Lanes *lanes, RpinnStatus status) {
@@ -110,7 +115,7 @@ static RpinnStatus energies(RpinnContext *context, RpinnBackend *backend, const 
                             double *values, double *const *gradients, double *const *term_energies) {
   Lanes lanes;
   double found[MOCK_GROUP], *own_gradients[MOCK_GROUP], *own_parts[MOCK_GROUP];
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   RpinnStatus status =
       rpinn_backend_energies(context, inner_of(backend), &lanes.batch, found,
                              outputs_of(&lanes, gradients, backend->model->num_parameters, own_gradients),
@@ -135,7 +140,7 @@ static RpinnStatus residuals(RpinnContext *context, RpinnBackend *backend, const
   Lanes lanes;
   double *own_rows[MOCK_GROUP], *own[MOCK_GROUP];
   size_t M = backend->model->num_rows, N = backend->model->num_parameters;
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   return clear(&lanes, rpinn_backend_residuals(context, inner_of(backend), &lanes.batch,
                                                outputs_of(&lanes, rows, M, own_rows),
                                                outputs_of(&lanes, jacobians, M * N, own)));
@@ -183,7 +188,7 @@ static RpinnStatus jacobian_times(RpinnContext *context, RpinnBackend *backend, 
   Lanes lanes;
   const double *own_directions[MOCK_GROUP];
   double *own[MOCK_GROUP];
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   return clear(&lanes,
                rpinn_backend_jacobian_times(context, inner_of(backend), &lanes.batch,
                                             inputs_of(&lanes, directions, own_directions),
@@ -196,7 +201,7 @@ static RpinnStatus transposed_times(RpinnContext *context, RpinnBackend *backend
   Lanes lanes;
   const double *own_weights[MOCK_GROUP];
   double *own[MOCK_GROUP];
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   return clear(&lanes, rpinn_backend_transposed_times(
                            context, inner_of(backend), &lanes.batch, inputs_of(&lanes, weights, own_weights),
                            outputs_of(&lanes, products, backend->model->num_parameters, own)));
@@ -208,7 +213,7 @@ static RpinnStatus gram(RpinnContext *context, RpinnBackend *backend, const Rpin
   const double *own_scales[MOCK_GROUP];
   double *own_rows[MOCK_GROUP], *own[MOCK_GROUP];
   size_t M = backend->model->num_rows;
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   return clear(&lanes, rpinn_backend_gram(
                            context, inner_of(backend), &lanes.batch, inputs_of(&lanes, scales, own_scales),
                            outputs_of(&lanes, rows, M, own_rows), outputs_of(&lanes, grams, M * M, own)));
@@ -221,7 +226,7 @@ static RpinnStatus adam_advance(RpinnContext *context, RpinnBackend *backend, co
   RpinnAdamState copies[MOCK_GROUP], *own[MOCK_GROUP];
   double found[MOCK_GROUP];
   size_t N = backend->model->num_parameters;
-  RPINN_TRY(lay_out(context, batch, &lanes));
+  RPINN_TRY(lay_out_counted(context, batch, &lanes));
   for (size_t l = 0; l < MOCK_GROUP; l++) {
     own[l] = states[lanes.place[l]];
     if (!lanes.is_free[l]) continue;

@@ -26,7 +26,7 @@ void mock_backend_use(const RpinnBackendOperations *mock);
 /* `cpu` again. */
 void mock_backend_stop(void);
 
-/* Over all instances since the mock was taken into use. */
+/* Over all instances since the mock was taken into use; evaluations at points are not counted. */
 typedef struct MockCounts {
   size_t num_calls;
   size_t num_full;  /* calls with 7 members */

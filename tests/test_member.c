@@ -45,27 +45,30 @@ static RpinnStatus evaluate(RpinnContext *context, void *data, size_t count, con
   return RPINN_OK;
 }
 
-static RpinnStatus loss_parts(RpinnContext *context, void *data, size_t slot, const double *theta,
-                              double *loss, double *parts, double *gradient_norm) {
+static RpinnStatus evaluate_parts(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                  const double *const *thetas, double *values, double *const *gradients,
+                                  double *const *parts) {
   const Target *target = data;
-  RPINN_TRY(evaluate(context, data, 1, &slot, &theta, loss, &gradient_norm));
-  parts[0] = 7;
-  if (target->attempt < target->num_bad) *loss = (double)NAN;
+  RPINN_TRY(evaluate(context, data, count, members, thetas, values, gradients));
+  parts[0][0] = 7;
+  if (target->attempt < target->num_bad) values[0] = (double)NAN;
   return RPINN_OK;
 }
 
 static RpinnMemberTarget own_target(Target *target) {
-  target->objective =
-      (RpinnBatchObjective){.num_parameters = 1, .group = 1, .data = target, .evaluate = evaluate};
+  target->objective = (RpinnBatchObjective){.num_parameters = 1,
+                                            .group = 1,
+                                            .data = target,
+                                            .evaluate = evaluate,
+                                            .num_parts = 1,
+                                            .evaluate_parts = evaluate_parts};
   return (RpinnMemberTarget){.num_parameters = 1,
                              .num_slots = 1,
                              .has_offsets = true,
                              .data = target,
                              .objective = &target->objective,
                              .take_slot = take_slot,
-                             .draw_start = draw_start,
-                             .num_parts = 1,
-                             .loss_parts = loss_parts};
+                             .draw_start = draw_start};
 }
 
 static RpinnMemberOutcome run_member(Target *target, uint64_t index, uint32_t max_retries, double *theta) {

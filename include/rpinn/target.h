@@ -121,6 +121,11 @@ typedef struct RpinnBatchObjective {
   RpinnStatus (*adam_advance)(RpinnContext *context, void *data, size_t count, const size_t *members,
                               const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
                               double *values);
+  /* Optional: evaluate, and the num_parts numbers that each value is the sum of. */
+  size_t num_parts;
+  RpinnStatus (*evaluate_parts)(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                const double *const *thetas, double *values, double *const *gradients,
+                                double *const *parts);
   double epsilon;
 } RpinnBatchObjective;
 

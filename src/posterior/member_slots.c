@@ -63,6 +63,14 @@ static RpinnStatus evaluate(RpinnContext *context, void *data, size_t count, con
   return rpinn_backend_energies(context, slots->posterior->backend, &batch, values, gradients, NULL);
 }
 
+static RpinnStatus evaluate_parts(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                  const double *const *thetas, double *values, double *const *gradients,
+                                  double *const *parts) {
+  RpinnMemberSlots *slots = data;
+  RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
+  return rpinn_backend_energies(context, slots->posterior->backend, &batch, values, gradients, parts);
+}
+
 static RpinnStatus adam_advance(RpinnContext *context, void *data, size_t count, const size_t *members,
                                 const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
                                 double *values) {
@@ -155,14 +163,6 @@ static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t co
   return RPINN_OK;
 }
 
-/* ---- one member ---- */
-
-RpinnStatus rpinn_member_slot_energy(RpinnContext *context, RpinnMemberSlots *slots, size_t slot,
-                                     const double *theta, double *energy, double *parts, double *gradient) {
-  RpinnMemberBatch batch = batch_of(slots, 1, &slot, &theta);
-  return rpinn_backend_energies(context, slots->posterior->backend, &batch, energy, &gradient, &parts);
-}
-
 RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
                                            const double *theta, double *energy, double *parts,
                                            double *gradient) {
@@ -214,6 +214,8 @@ static void make_targets(RpinnMemberSlots *slots) {
       .data = slots,
       .evaluate = evaluate,
       .adam_advance = operations->adam_advance ? adam_advance : NULL,
+      .num_parts = model->num_terms + 1,
+      .evaluate_parts = evaluate_parts,
       .epsilon = posterior->precision == RPINN_PRECISION_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON};
   slots->squares =
       (RpinnBatchLeastSquares){.num_parameters = model->num_parameters,
@@ -231,6 +233,7 @@ static void make_targets(RpinnMemberSlots *slots) {
   slots->joint.num_parameters = rpinn_posterior_num_drawn(posterior);
   slots->joint.evaluate = evaluate_jointly;
   slots->joint.adam_advance = NULL;
+  slots->joint.evaluate_parts = NULL;
   slots->density = rpinn_log_density_of_batch(&slots->joint);
 }
 

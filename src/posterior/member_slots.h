@@ -40,10 +40,8 @@ void rpinn_member_slot_take_noise(RpinnMemberSlots *slots, size_t slot, const do
 /* Where scales are integrated over, let it have the prior of this scale. */
 void rpinn_member_slot_take_scale(RpinnMemberSlots *slots, size_t slot, double scale);
 
-/* E of the member in a slot at theta, its parts [num_terms + 1] (the prior last) and gradient [N]. */
-RpinnStatus rpinn_member_slot_energy(RpinnContext *context, RpinnMemberSlots *slots, size_t slot,
-                                     const double *theta, double *energy, double *parts, double *gradient);
-/* The same for theta and eta behind it, without offsets: parts are those of E(theta; eta) alone, without the constants of eta. */
+/* E of theta and eta behind it, without offsets: its parts [num_terms + 1] (the prior last) and gradient [N] are those of
+ * E(theta; eta) alone, without the constants of eta. */
 RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
                                            const double *theta, double *energy, double *parts,
                                            double *gradient);

@@ -65,7 +65,8 @@ static RpinnStatus post_finished(RpinnContext *context, const Slot *slot, const 
       [RPINN_MEMBER_ATTEMPTS] = outcome->attempts,
       [RPINN_MEMBER_SECONDS] = group->askers[slot->number].seconds - slot->seconds};
   memcpy(group->statistics, statistics, sizeof statistics);
-  memcpy(group->statistics + RPINN_NUM_MEMBER_STATISTICS, outcome->parts, target->num_parts * sizeof(double));
+  memcpy(group->statistics + RPINN_NUM_MEMBER_STATISTICS, outcome->parts,
+         target->objective->num_parts * sizeof(double));
   for (size_t k = 0; k < outcome->num_trace; k++) {
     group->trace[2 * k] = (double)outcome->trace[k].iteration;
     group->trace[2 * k + 1] = outcome->trace[k].loss;
@@ -74,7 +75,7 @@ static RpinnStatus post_finished(RpinnContext *context, const Slot *slot, const 
                               .failed = outcome->failed,
                               .num_parameters = outcome->failed ? 0 : group->options->num_drawn,
                               .parameters = group->parameters,
-                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->num_parts,
+                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts,
                               .statistics = group->statistics,
                               .num_trace = outcome->num_trace,
                               .trace = group->trace,
@@ -176,15 +177,15 @@ RpinnStatus rpinn_member_group_create(RpinnContext *context, const RpinnMemberTa
                                       RpinnMemberGroup **result) {
   RpinnMemberGroup *group = *result = calloc(1, sizeof *group);
   if (!group) return rpinn_fail_memory(context);
-  *group = (RpinnMemberGroup){.target = target,
-                              .options = options,
-                              .pool = pool,
-                              .slots = calloc(target->num_slots, sizeof *group->slots),
-                              .askers = calloc(target->num_slots, sizeof *group->askers),
-                              .parameters = calloc(options->num_drawn + 1, sizeof(double)),
-                              .statistics =
-                                  calloc(RPINN_NUM_MEMBER_STATISTICS + target->num_parts, sizeof(double)),
-                              .trace = calloc(2 * RPINN_TRACE_CAPACITY, sizeof(double))};
+  *group = (RpinnMemberGroup){
+      .target = target,
+      .options = options,
+      .pool = pool,
+      .slots = calloc(target->num_slots, sizeof *group->slots),
+      .askers = calloc(target->num_slots, sizeof *group->askers),
+      .parameters = calloc(options->num_drawn + 1, sizeof(double)),
+      .statistics = calloc(RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts, sizeof(double)),
+      .trace = calloc(2 * RPINN_TRACE_CAPACITY, sizeof(double))};
   RpinnStatus status = group->slots && group->askers && group->parameters && group->statistics && group->trace
                            ? fill_slots(context, group)
                            : rpinn_fail_memory(context);

@@ -172,7 +172,7 @@ static RpinnStatus store_particle(Session *session, size_t index, double *statis
   RpinnStoredMember member = {.index = index,
                               .num_parameters = session->num_parameters,
                               .parameters = theta,
-                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->num_parts,
+                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts,
                               .statistics = statistics,
                               .stop = rpinn_stop_name(RPINN_STOP_BUDGET)};
   return rpinn_member_store_put(session->context, session->run->store, &member);
@@ -180,7 +180,7 @@ static RpinnStatus store_particle(Session *session, size_t index, double *statis
 
 static RpinnStatus store_particles(Session *session) {
   double *statistics =
-      calloc(RPINN_NUM_MEMBER_STATISTICS + session->targets[0].num_parts, sizeof *statistics);
+      calloc(RPINN_NUM_MEMBER_STATISTICS + session->targets[0].objective->num_parts, sizeof *statistics);
   RpinnStatus status = statistics ? RPINN_OK : rpinn_fail_memory(session->context);
   for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++)
     status = store_particle(session, i, statistics);

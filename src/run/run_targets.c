@@ -75,17 +75,6 @@ static RpinnStatus draw_start(void *data, size_t slot, uint64_t member, uint32_t
   return RPINN_OK;
 }
 
-static RpinnStatus loss_parts(RpinnContext *context, void *data, size_t slot, const double *theta,
-                              double *loss, double *parts, double *gradient_norm) {
-  const RpinnRunTarget *target = data;
-  double sum = 0;
-  RPINN_TRY(rpinn_member_slot_energy(context, target->slots, slot, theta, loss, parts, target->gradient));
-  for (size_t j = 0; j < target->slots->posterior->model.num_parameters; j++)
-    sum += target->gradient[j] * target->gradient[j];
-  *gradient_norm = sqrt(sum);
-  return RPINN_OK;
-}
-
 void rpinn_run_give_starts(const RpinnDriver *driver, const RpinnMemberTarget *targets, size_t count,
                            const double *starts) {
   for (size_t i = 0; i < driver->num_threads; i++) {
@@ -236,9 +225,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
                                         .objective = &own->slots->objective,
                                         .squares = &own->slots->squares,
                                         .take_slot = take_slot,
-                                        .draw_start = draw_start,
-                                        .num_parts = posterior->model.num_terms + 1,
-                                        .loss_parts = loss_parts};
+                                        .draw_start = draw_start};
   }
   if (start != RPINN_START_RUN) return RPINN_OK;
   return start_from_run(context, driver, run->problem->settings.values[RPINN_SETTING_START].text, *targets);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "optimizer.h"
-#include "target_check.h"
 
 struct RpinnMember {
   const RpinnMemberTarget *target;
@@ -14,8 +13,11 @@ struct RpinnMember {
   uint32_t max_retries;
   uint64_t index;
   uint32_t attempt;
-  double *theta;         /* [N] */
-  double *parts;         /* [num_parts] */
+  double *theta;          /* [N] */
+  double *parts;          /* [objective->num_parts] of the loss at the end … */
+  double *gradient;       /* … and [N] */
+  RpinnRequest last_look; /* at the point that it ended at */
+  bool is_looking;
   size_t num_iterations; /* to set out for, once the start has been looked at */
   bool is_starting;      /* the optimiser looks at its start first */
   RpinnOptimizer *optimizer;
@@ -31,8 +33,9 @@ RpinnStatus rpinn_member_create(RpinnContext *context, const RpinnMemberTarget *
                            .options = *options,
                            .max_retries = max_retries,
                            .theta = calloc(target->num_parameters + 1, sizeof(double)),
-                           .parts = calloc(target->num_parts + 1, sizeof(double))};
-  if ((*member)->theta && (*member)->parts) return RPINN_OK;
+                           .parts = calloc(target->objective->num_parts + 1, sizeof(double)),
+                           .gradient = calloc(target->num_parameters + 1, sizeof(double))};
+  if ((*member)->theta && (*member)->parts && (*member)->gradient) return RPINN_OK;
   rpinn_member_destroy(*member);
   *member = NULL;
   return rpinn_fail_memory(context);
@@ -43,6 +46,7 @@ void rpinn_member_destroy(RpinnMember *member) {
   rpinn_optimizer_destroy(member->optimizer);
   free(member->theta);
   free(member->parts);
+  free(member->gradient);
   free(member);
 }
 
@@ -72,7 +76,7 @@ RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint6
                                size_t state_size) {
   member->index = index;
   member->attempt = 0;
-  member->is_starting = false;
+  member->is_starting = member->is_looking = false;
   if (!state) return begin_attempt(context, member);
   if (state_size < sizeof member->attempt)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of member %llu is damaged",
@@ -89,35 +93,40 @@ size_t rpinn_member_num_iterations(const RpinnMember *member) {
 
 /* ---- advancing ---- */
 
-static RpinnStatus describe(RpinnContext *context, RpinnMember *member, const RpinnOptimum *optimum,
-                            RpinnMemberOutcome *outcome) {
-  const RpinnMemberTarget *target = member->target;
-  *outcome = (RpinnMemberOutcome){.finished = true,
-                                  .stop = optimum->stop,
-                                  .converged = rpinn_stop_is_converged(optimum->stop),
-                                  .attempts = member->attempt,
-                                  .iterations = optimum->num_iterations,
-                                  .evaluations = optimum->num_evaluations,
-                                  .theta = optimum->best_theta,
-                                  .parts = member->parts,
-                                  .trace = optimum->trace,
-                                  .num_trace = optimum->num_trace};
-  return target->loss_parts(context, target->data, member->slot, optimum->best_theta, &outcome->loss,
-                            member->parts, &outcome->gradient_norm);
+/* It ends where its loss was lowest: what is the loss made of there? */
+static RpinnRequest *look_back(RpinnMember *member, const RpinnOptimum *optimum) {
+  member->last_look = (RpinnRequest){.target = {.objective = member->target->objective},
+                                     .member = member->slot,
+                                     .question = RPINN_QUESTION_EVALUATE_PARTS,
+                                     .theta = optimum->best_theta,
+                                     .gradient = member->gradient,
+                                     .parts = member->parts};
+  member->is_looking = true;
+  return &member->last_look;
 }
 
-/* The optimiser has come as far as it was to go: a pause, an end, or a fresh attempt. */
+static double gradient_norm(const RpinnMember *member) {
+  double sum = 0;
+  for (size_t j = 0; j < member->target->num_parameters; j++)
+    sum += member->gradient[j] * member->gradient[j];
+  return sqrt(sum);
+}
+
+/* The end of an attempt, which was looked at: of the member, too, or a fresh attempt follows. */
 static RpinnStatus conclude(RpinnContext *context, RpinnMember *member, RpinnMemberOutcome *outcome) {
   RpinnOptimum optimum = rpinn_optimizer_optimum(member->optimizer);
-  if (optimum.stop == RPINN_STOP_RUNNING || optimum.stop == RPINN_STOP_INTERRUPTED) {
-    *outcome = (RpinnMemberOutcome){.stop = optimum.stop,
-                                    .attempts = member->attempt,
-                                    .iterations = optimum.num_iterations,
-                                    .loss = optimum.best_loss};
-    return RPINN_OK;
-  }
-  RPINN_TRY(
-      rpinn_explain_failure(context, "target", "loss_parts", describe(context, member, &optimum, outcome)));
+  *outcome = (RpinnMemberOutcome){.finished = true,
+                                  .stop = optimum.stop,
+                                  .converged = rpinn_stop_is_converged(optimum.stop),
+                                  .attempts = member->attempt,
+                                  .iterations = optimum.num_iterations,
+                                  .evaluations = optimum.num_evaluations,
+                                  .loss = member->last_look.value,
+                                  .gradient_norm = gradient_norm(member),
+                                  .theta = optimum.best_theta,
+                                  .parts = member->parts,
+                                  .trace = optimum.trace,
+                                  .num_trace = optimum.num_trace};
   bool finite =
       isfinite(outcome->loss) && isfinite(outcome->gradient_norm) && optimum.stop != RPINN_STOP_NOT_FINITE;
   if (finite) return RPINN_OK;
@@ -132,6 +141,18 @@ static RpinnStatus conclude(RpinnContext *context, RpinnMember *member, RpinnMem
   return RPINN_OK;
 }
 
+/* The optimiser has come as far as it was to go: a pause, or an end to be looked at. */
+static RpinnRequest *arrive(RpinnMember *member, RpinnMemberOutcome *outcome) {
+  RpinnOptimum optimum = rpinn_optimizer_optimum(member->optimizer);
+  if (optimum.stop != RPINN_STOP_RUNNING && optimum.stop != RPINN_STOP_INTERRUPTED)
+    return look_back(member, &optimum);
+  *outcome = (RpinnMemberOutcome){.stop = optimum.stop,
+                                  .attempts = member->attempt,
+                                  .iterations = optimum.num_iterations,
+                                  .loss = optimum.best_loss};
+  return NULL;
+}
+
 RpinnStatus rpinn_member_set_out(RpinnContext *context, RpinnMember *member, size_t num_iterations) {
   rpinn_context_clear_error(context);
   member->num_iterations = num_iterations;
@@ -140,13 +161,19 @@ RpinnStatus rpinn_member_set_out(RpinnContext *context, RpinnMember *member, siz
 
 RpinnStatus rpinn_member_next(RpinnContext *context, RpinnMember *member, RpinnRequest **request,
                               RpinnMemberOutcome *outcome) {
+  *request = NULL;
+  if (member->is_looking) {
+    member->is_looking = false;
+    return conclude(context, member, outcome);
+  }
   *request = rpinn_optimizer_next(member->optimizer);
   if (!*request && member->is_starting) {
     member->is_starting = false;
     RPINN_TRY(rpinn_optimizer_set_out(context, member->optimizer, member->num_iterations));
     *request = rpinn_optimizer_next(member->optimizer);
   }
-  return *request ? RPINN_OK : conclude(context, member, outcome);
+  if (!*request) *request = arrive(member, outcome);
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_member_advance(RpinnContext *context, RpinnMember *member, size_t num_iterations,

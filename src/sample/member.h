@@ -17,17 +17,14 @@ typedef struct RpinnMemberTarget {
   size_t num_slots;
   bool has_offsets; /* do its members have any? */
   void *data;
-  /* The energy of the member in a slot, in the forms that optimisers take; its place in these targets is the slot. */
+  /* The energy of the member in a slot, in the forms that optimisers take; its place in these targets is the slot. The objective
+   * has parts. */
   const RpinnBatchObjective *objective;
   const RpinnBatchLeastSquares *squares;
   /* Let a slot be at this attempt of a member: its offsets [num_rows + num_parameters], or NULL without. Valid until the slot is
    * taken again. */
   const double *(*take_slot)(void *data, size_t slot, uint64_t member, uint32_t attempt, bool with_offsets);
   RpinnStatus (*draw_start)(void *data, size_t slot, uint64_t member, uint32_t attempt, double *theta);
-  /* parts [num_parts] of the loss of the member in a slot at theta, and the norm of the gradient */
-  size_t num_parts;
-  RpinnStatus (*loss_parts)(RpinnContext *context, void *data, size_t slot, const double *theta, double *loss,
-                            double *parts, double *gradient_norm);
 } RpinnMemberTarget;
 
 typedef struct RpinnMember RpinnMember; /* workspace of one slot */
@@ -41,7 +38,7 @@ typedef struct RpinnMemberOutcome {
   size_t iterations, evaluations;
   double loss, gradient_norm;
   const double *theta; /* [num_parameters] best point */
-  const double *parts; /* [num_parts] */
+  const double *parts; /* [objective->num_parts] */
   const RpinnTracePoint *trace;
   size_t num_trace;
 } RpinnMemberOutcome;

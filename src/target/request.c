@@ -12,7 +12,7 @@ struct RpinnAnswering {
   RpinnRequest **requests;
   size_t *members;
   const double **thetas, **inputs;
-  double *values, **gradients, **rows, **outputs;
+  double *values, **gradients, **parts, **rows, **outputs;
   RpinnAdamState **states;
 };
 
@@ -47,11 +47,12 @@ RpinnStatus rpinn_answering_create(RpinnContext *context, size_t capacity, Rpinn
                            .inputs = calloc(capacity, sizeof *room->inputs),
                            .values = calloc(capacity, sizeof *room->values),
                            .gradients = calloc(capacity, sizeof *room->gradients),
+                           .parts = calloc(capacity, sizeof *room->parts),
                            .rows = calloc(capacity, sizeof *room->rows),
                            .outputs = calloc(capacity, sizeof *room->outputs),
                            .states = calloc(capacity, sizeof *room->states)};
   if (room->is_answered && room->requests && room->members && room->thetas && room->inputs && room->values &&
-      room->gradients && room->rows && room->outputs && room->states)
+      room->gradients && room->parts && room->rows && room->outputs && room->states)
     return RPINN_OK;
   rpinn_answering_destroy(room);
   *answering = NULL;
@@ -74,8 +75,7 @@ static const void *data_of(const RpinnRequest *request) {
                            : target->squares->data;
 }
 
-/* May both go into one call? */
-static bool are_alike(const RpinnRequest *a, const RpinnRequest *b) {
+bool rpinn_requests_are_alike(const RpinnRequest *a, const RpinnRequest *b) {
   if (a->question != b->question || data_of(a) != data_of(b)) return false;
   if (a->question != RPINN_QUESTION_ADAM_ADVANCE) return true;
   return a->num_steps == b->num_steps && !memcmp(a->rule, b->rule, sizeof *a->rule);
@@ -101,6 +101,9 @@ static RpinnStatus call(RpinnContext *context, RpinnAnswering *room, size_t coun
   if (first->question == RPINN_QUESTION_EVALUATE)
     return target->objective->evaluate(context, target->objective->data, count, room->members, room->thetas,
                                        room->values, room->gradients);
+  if (first->question == RPINN_QUESTION_EVALUATE_PARTS)
+    return target->objective->evaluate_parts(context, target->objective->data, count, room->members,
+                                             room->thetas, room->values, room->gradients, room->parts);
   if (first->question == RPINN_QUESTION_ADAM_ADVANCE)
     return target->objective->adam_advance(context, target->objective->data, count, room->members,
                                            first->rule, room->states, first->num_steps, room->values);
@@ -108,14 +111,15 @@ static RpinnStatus call(RpinnContext *context, RpinnAnswering *room, size_t coun
                            room->rows, room->outputs);
 }
 
-/* The requests that were gathered, in one call. */
-static RpinnStatus answer_gathered(RpinnContext *context, RpinnAnswering *room, size_t count) {
+/* The first `count` of room->requests in one call. */
+static RpinnStatus answer_some(RpinnContext *context, RpinnAnswering *room, size_t count) {
   for (size_t k = 0; k < count; k++) {
     const RpinnRequest *request = room->requests[k];
     room->members[k] = request->member;
     room->thetas[k] = request->theta;
     room->inputs[k] = request->input;
     room->gradients[k] = request->gradient;
+    room->parts[k] = request->parts;
     room->rows[k] = request->rows;
     room->outputs[k] = request->output;
     room->states[k] = request->state;
@@ -133,31 +137,30 @@ RpinnStatus rpinn_requests_answer(RpinnContext *context, RpinnAnswering *room, s
     size_t gathered = 0, most = group_of(requests[i]);
     if (room->is_answered[i]) continue;
     for (size_t k = i; k < count && gathered < most; k++) {
-      if (room->is_answered[k] || !are_alike(requests[i], requests[k])) continue;
+      if (room->is_answered[k] || !rpinn_requests_are_alike(requests[i], requests[k])) continue;
       room->is_answered[k] = true;
       room->requests[gathered++] = requests[k];
     }
-    RPINN_TRY(answer_gathered(context, room, gathered));
+    RPINN_TRY(answer_some(context, room, gathered));
   }
   return RPINN_OK;
 }
 
 RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
-  bool is_answered;
   size_t member;
   const double *theta, *input;
-  double value, *gradient, *rows, *output;
+  double value, *gradient, *parts, *rows, *output;
   RpinnAdamState *state;
   RpinnAnswering room = {.capacity = 1,
-                         .is_answered = &is_answered,
                          .requests = &request,
                          .members = &member,
                          .thetas = &theta,
                          .inputs = &input,
                          .values = &value,
                          .gradients = &gradient,
+                         .parts = &parts,
                          .rows = &rows,
                          .outputs = &output,
                          .states = &state};
-  return answer_gathered(context, &room, 1);
+  return answer_some(context, &room, 1);
 }

@@ -11,6 +11,7 @@
 /* X(QUESTION, the function that answers it) */
 #define RPINN_QUESTION_LIST(X)                                                                               \
   X(EVALUATE, evaluate)                                                                                      \
+  X(EVALUATE_PARTS, evaluate_parts)                                                                          \
   X(ADAM_ADVANCE, adam_advance)                                                                              \
   X(RESIDUALS, residuals)                                                                                    \
   X(JACOBIAN, jacobian)                                                                                      \
@@ -36,8 +37,9 @@ typedef struct RpinnRequest {
   size_t member;
   RpinnQuestion question;
   const double *theta; /* [N]; not for ADAM_ADVANCE */
-  double value;        /* the answer to EVALUATE and ADAM_ADVANCE */
-  double *gradient;    /* [N] EVALUATE; NULL: not wanted */
+  double value;        /* the answer to EVALUATE, EVALUATE_PARTS and ADAM_ADVANCE */
+  double *gradient;    /* [N] of the first two; NULL: not wanted */
+  double *parts;       /* [num_parts] EVALUATE_PARTS */
   const double *input; /* direction [N], weights [M], scale [N] or NULL */
   double *rows;        /* [M] RESIDUALS, JACOBIAN, GRAM */
   double *output;      /* J [M][N], J v [M], J^T w [N], Gram matrix [M][M] */
@@ -50,13 +52,16 @@ typedef struct RpinnRequest {
 /* The function that answers, as messages name it. */
 const char *rpinn_question_name(RpinnQuestion question);
 
+/* Do both go to the same function of the same target, so that one call can answer them? */
+bool rpinn_requests_are_alike(const RpinnRequest *a, const RpinnRequest *b);
+
 /* Room for the calls that answer up to `capacity` requests at a time. */
 typedef struct RpinnAnswering RpinnAnswering;
 RpinnStatus rpinn_answering_create(RpinnContext *context, size_t capacity, RpinnAnswering **answering);
 void rpinn_answering_destroy(RpinnAnswering *answering);
 
-/* Answer requests [count], count <= capacity: those that go to one function of one target in one call, or in several where
- * they are more than its group. A failure is the target's, explained where it has not told why. */
+/* Answer requests [count], count <= capacity: those that are alike in one call, or in several where they are more than the
+ * target's group. A failure is the target's, explained where it has not told why. */
 RpinnStatus rpinn_requests_answer(RpinnContext *context, RpinnAnswering *answering, size_t count,
                                   RpinnRequest *const *requests);
 /* The same for one, without room. */
