@@ -172,7 +172,8 @@ static inline RpinnStatus herd_call(RpinnContext *context, Herd *herd, size_t co
   herd->sizes[herd->num_calls++] = count;
   if (herd->num_calls != herd->fails_at) return RPINN_OK;
   if (!herd->tells_why) return RPINN_ERROR_NUMERIC;
-  return rpinn_fail(context, RPINN_ERROR_NUMERIC, "the herd has scattered at call %zu", herd->num_calls);
+  return rpinn_context_fail(context, RPINN_ERROR_NUMERIC, "the herd has scattered at call %zu",
+                            herd->num_calls);
 }
 
 static inline RpinnStatus herd_evaluate_group(RpinnContext *context, void *data, size_t count,

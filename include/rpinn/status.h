@@ -60,6 +60,9 @@ RPINN_API void rpinn_context_destroy(RpinnContext *context);
 /* The last failure; its status is RPINN_OK when nothing failed. Valid until the next call on the context. */
 RPINN_API const RpinnError *rpinn_context_error(const RpinnContext *context);
 RPINN_API void rpinn_context_clear_error(RpinnContext *context);
+/* For a target of your own that fails: leave the reason, as printf writes it, for whoever asks for the error. Returns the status.
+ * Numbers have a point in every locale. */
+RPINN_API RpinnStatus rpinn_context_fail(RpinnContext *context, RpinnStatus status, const char *format, ...);
 /* Where messages go; NULL (the default) drops them. */
 RPINN_API void rpinn_context_set_log(RpinnContext *context, RpinnLogFunction log, void *user);
 /* Asked often during what takes long, in the thread that called; true ends it with RPINN_ERROR_INTERRUPTED. NULL (the

@@ -104,8 +104,8 @@ RPINN_API RpinnLogDensity rpinn_log_density_of_objective(RpinnObjective *objecti
  * The same three targets for a group of members, each a parameter vector of its own. A call is for `count` of them, at most
  * `group`; number k of the call is member members[k], by which the target finds what sets it apart (its offsets, the scales of
  * its rows, the roots of its prior), at the point thetas[k], and its results go to place k. A member's bits depend on nothing
- * but its own inputs: not on the others of the call, its place among them or their number. Failures may leave their message
- * on the context. */
+ * but its own inputs: not on the others of the call, its place among them or their number. A function that fails may say why
+ * by rpinn_context_fail. */
 
 /* values [count], gradients [count][N]; gradients may be NULL, and so may each of them. */
 typedef RpinnStatus RpinnBatchEvaluation(RpinnContext *context, void *data, size_t count,

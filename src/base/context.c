@@ -92,6 +92,14 @@ RpinnStatus rpinn_fail(RpinnContext *context, RpinnStatus status, const char *fo
   return status;
 }
 
+RpinnStatus rpinn_context_fail(RpinnContext *context, RpinnStatus status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  record(context, status, (RpinnPlace){0}, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
 RpinnStatus rpinn_fail_at(RpinnContext *context, RpinnPlace place, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
