@@ -304,6 +304,62 @@ static void members_are_their_own(void **state) {
   free(list);
 }
 
+/* ---- the oracle: what its words mean ---- */
+
+/* E = 1/2 |r - xi|^2 + 1/2 |P (theta - mean) - xi_p|^2 with rows and roots of the member, summed by hand. */
+static double energy_of_rows(const Subject *subject, const RpinnBatchMember *member, const double *rows) {
+  const RpinnEnergyModel *model = subject->model;
+  double sum = 0;
+  for (size_t i = 0; i < subject->M; i++) sum += pow(rows[i] - member->offsets[i], 2);
+  for (size_t j = 0; j < subject->N; j++)
+    if (member->prior_root[j] > 0)
+      sum += pow(member->prior_root[j] * (member->theta[j] - model->prior_mean[j]) -
+                     member->offsets[subject->M + j],
+                 2);
+  return 0.5 * sum;
+}
+
+/* A row has the scale that is stated for it, also where it mixes points, and so has its slope. */
+static void compare_scales(Subject *subject, const Members *members) {
+  size_t M = subject->M, N = subject->N;
+  double *rows[2] = {numbers(M), numbers(M)}, *J[2] = {numbers(M * N), numbers(M * N)}, energy;
+  RpinnBatchMember both[] = {{.theta = members->theta[0]}, members->all[0]};
+  RpinnBackend *plain = subject->oracle->backend;
+  require(subject, rpinn_backend_residuals(subject->context, plain, &(RpinnMemberBatch){2, both}, rows, J));
+  for (size_t i = 0; i < M; i++) {
+    double ratio = members->row_scale[0][i] / subject->model->row_scale[i];
+    check_close(rows[1][i], ratio * rows[0][i], 1e-12 * (fabs(rows[1][i]) + norm(rows[1], M)));
+    for (size_t j = 0; j < N; j++)
+      check_close(J[1][i * N + j], ratio * J[0][i * N + j], 1e-12 * norm(J[1] + i * N, N));
+  }
+  require(subject, rpinn_backend_energies(subject->context, plain, &(RpinnMemberBatch){1, &both[1]}, &energy,
+                                          NULL, NULL));
+  check_relative(energy, energy_of_rows(subject, &both[1], rows[1]), 1e-12);
+  for (int k = 0; k < 2; k++) {
+    free(rows[k]);
+    free(J[k]);
+  }
+}
+
+static void scales_offsets_and_roots_mean_what_they_say(void **state) {
+  (void)state;
+  ProblemList *list = list_problems();
+  bool has_mixed = false;
+  for (size_t i = 0; i < list->count; i++) {
+    Subject subject = open_subject(list->names[i]);
+    if (subject.M * subject.N <= MOST_ENTRIES) {
+      Members *members = make_members(&subject);
+      compare_scales(&subject, members);
+      free_members(members);
+      for (size_t t = 0; t < subject.model->num_terms; t++)
+        has_mixed = has_mixed || subject.model->terms[t].mix;
+    }
+    close_subject(&subject);
+  }
+  assert_true(has_mixed);
+  free(list);
+}
+
 /* ---- the mock itself ---- */
 
 static void groups_of_seven_are_counted_and_more_refused(void **state) {
@@ -334,6 +390,7 @@ static void groups_of_seven_are_counted_and_more_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(groups_of_seven_are_counted_and_more_refused),
+                                     cmocka_unit_test(scales_offsets_and_roots_mean_what_they_say),
                                      cmocka_unit_test(members_are_their_own)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
