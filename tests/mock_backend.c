@@ -58,10 +58,11 @@ static RpinnStatus lay_out(RpinnContext *context, const RpinnMemberBatch *batch,
 
 /* A call that is made while draws are: all but evaluations at points. */
 static RpinnStatus lay_out_counted(RpinnContext *context, const RpinnMemberBatch *batch, Lanes *lanes) {
+  RPINN_TRY(lay_out(context, batch, lanes));
   atomic_fetch_add(&num_calls, 1);
   atomic_fetch_add(&num_full, batch->num_members == MOCK_GROUP);
   atomic_fetch_add(&num_lanes, batch->num_members);
-  return lay_out(context, batch, lanes);
+  return RPINN_OK;
 }
 
 static RpinnStatus clear(Lanes *lanes, RpinnStatus status) {
