@@ -213,6 +213,53 @@ static void energy_fractions(void **state) {
   assert_true(isnan(rpinn_energy_fraction(3, (const double[]){2, infinite, 2})));
 }
 
+/* Superchains a and b of two chains with three draws. Chain means 2, 4 and 3, 3, so that both have the mean 3: nothing between. */
+static void nested_with_equal_means(void **state) {
+  (void)state;
+  static const double x[] = {1, 2, 3, 2, 3, 4, 3, 4, 5, 1, 3, 5}; /* a, b, a, b */
+  assert_true(rpinn_nested_rhat(4, 3, x, 2, (const size_t[]){0, 1, 0, 1}) == 1);
+}
+
+/* The same with b moved by s: B = s^2 / 2. Variances of chain means 2 and 0, of draws 1, 1 and 1, 4 by chain: W = (2 + 1 + 0 + 5/2)/2. */
+static void nested_with_a_shift(void **state) {
+  (void)state;
+  for (double s = 0.125; s < 100; s *= 4) {
+    const double x[] = {1, 2, 3, 2 + s, 3 + s, 4 + s, 3, 4, 5, 1 + s, 3 + s, 5 + s};
+    double expected = sqrt(1 + s * s / 2 / 2.75);
+    check_relative(rpinn_nested_rhat(4, 3, x, 2, (const size_t[]){0, 1, 0, 1}), expected, 1e-14);
+    /* A superchain without chains is none. */
+    check_relative(rpinn_nested_rhat(4, 3, x, 5, (const size_t[]){3, 1, 3, 1}), expected, 1e-14);
+  }
+}
+
+/* One draw each: superchains {0, 2}, {3, 5} and {7, 9} have means 1, 4 and 8, B = 37/3, and variances 2. */
+static void nested_of_one_draw(void **state) {
+  (void)state;
+  static const double x[] = {0, 2, 3, 5, 7, 9};
+  check_relative(rpinn_nested_rhat(6, 1, x, 3, (const size_t[]){0, 0, 1, 1, 2, 2}), sqrt(1 + 37.0 / 6),
+                 1e-14);
+  assert_true(isinf(rpinn_nested_rhat(6, 1, x, 6, (const size_t[]){0, 1, 2, 3, 4, 5})));
+}
+
+/* Of chains {0, 2}, {1, 5} and {3, 7} the first two are a superchain: means 2 and 5, B = 9/2; chain means differ with the variance 2 in
+ * the only superchain that can tell, and variances within are (2 + 8)/2 and 8. Single chains throughout: B of means 1, 3, 5 by W of 6. */
+static void nested_with_single_chains(void **state) {
+  (void)state;
+  static const double x[] = {0, 2, 1, 5, 3, 7};
+  check_relative(rpinn_nested_rhat(3, 2, x, 2, (const size_t[]){0, 0, 1}), sqrt(1 + 4.5 / (2 + 6.5)), 1e-14);
+  check_relative(rpinn_nested_rhat(3, 2, x, 3, (const size_t[]){0, 1, 2}), sqrt(1 + 4.0 / 6), 1e-14);
+}
+
+static void nested_without_an_answer(void **state) {
+  (void)state;
+  static const size_t apart[] = {0, 1};
+  assert_true(isnan(rpinn_nested_rhat(2, 2, (const double[]){1, 2, 3, 4}, 1, (const size_t[]){0, 0})));
+  assert_true(isnan(rpinn_nested_rhat(2, 2, (const double[]){1, 1, 1, 1}, 2, apart)));
+  assert_true(isnan(rpinn_nested_rhat(2, 2, (const double[]){1, 2, (double)NAN, 4}, 2, apart)));
+  assert_true(isnan(rpinn_nested_rhat(2, 0, NULL, 2, apart)));
+  assert_true(isinf(rpinn_nested_rhat(2, 2, (const double[]){1, 1, 2, 2}, 2, apart)));
+}
+
 static void paper_form(void **state) {
   (void)state;
   enum { CHAINS = 3, DRAWS = 5 };
@@ -414,6 +461,11 @@ int main(void) {
                                      cmocka_unit_test(autocovariance_by_sums),
                                      cmocka_unit_test(as_posterior_has_them),
                                      cmocka_unit_test(energy_fractions),
+                                     cmocka_unit_test(nested_with_equal_means),
+                                     cmocka_unit_test(nested_with_a_shift),
+                                     cmocka_unit_test(nested_of_one_draw),
+                                     cmocka_unit_test(nested_with_single_chains),
+                                     cmocka_unit_test(nested_without_an_answer),
                                      cmocka_unit_test(paper_form),
                                      cmocka_unit_test(known_autocorrelation),
                                      cmocka_unit_test(chains_that_disagree),

@@ -1,5 +1,6 @@
 /* Have chains converged, and how much are their draws worth? The statistics of Vehtari, Gelman, Simpson, Carpenter
- * and Bürkner (2021) for one scalar at a time, as R's posterior computes them. */
+ * and Bürkner (2021) for one scalar at a time, as R's posterior computes them; and for many short chains the nested R-hat of
+ * Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari and Gelman (2024). */
 #ifndef RPINN_CONVERGENCE_H
 #define RPINN_CONVERGENCE_H
 
@@ -39,6 +40,17 @@ RPINN_API void rpinn_convergence_quantile(RpinnConvergenceWork *work, const doub
                                           double *quantile, double *ess, double *mcse);
 /* The share of energy that changes per draw, E-BFMI of one chain; NaN for less than two draws. */
 RPINN_API double rpinn_energy_fraction(size_t num_draws, const double *energies);
+
+/* Nested R-hat of draws [num_chains][num_draws]: have chains that are too short to judge one by one forgotten where they began?
+ * Chains that share a start are a superchain, and superchains[c] < num_superchains is that of chain c. A chain may have one draw.
+ *
+ *   sqrt(1 + B / W),   B  the variance of the means of superchains
+ *                      W  the mean over superchains of: the variance of the means of its chains, plus the mean of their variances
+ *
+ * Where some superchains are single chains, the first part of W is the mean over the others. NaN where the draws say nothing:
+ * not finite, constant, or of less than two superchains; infinite where nothing but the superchains differ. */
+RPINN_API double rpinn_nested_rhat(size_t num_chains, size_t num_draws, const double *draws,
+                                   size_t num_superchains, const size_t *superchains);
 
 #ifdef __cplusplus
 }
