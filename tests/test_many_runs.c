@@ -23,8 +23,10 @@ typedef struct Tasks {
   const char *settings;
   int failing_open, failing_take; /* tasks */
   int slow;                       /* a task that takes its time */
+  int waiting;                    /* a task that waits for an end before its run begins */
   int stop_at_run;                /* the run, counted from 1, that is interrupted; 0: none … */
-  int stop_at_question;           /* … and which question of it is answered with an end */
+  int stop_at_question;           /* … and which question of it is answered with an end … */
+  const char *stop_at_file;       /* … once this is there; NULL: at once */
   /* what came of them */
   Yield yields[NUM_TASKS];
   pthread_t caller;
@@ -68,6 +70,10 @@ static RpinnStatus open_task(const void *user, RpinnContext *context, size_t tas
   char settings[RUN_PATH];
   if ((int)task == tasks->failing_open)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "task %zu is impossible", task);
+  for (int k = 0; (int)task == tasks->waiting && k < 1000; k++) {
+    if (rpinn_is_interrupted(context)) return rpinn_fail_interrupted(context);
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
   if ((int)task == tasks->slow) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   snprintf(settings, sizeof settings, "%s seed=%zu", tasks->settings, 100 + task);
   RpinnOverride overrides[RUN_MAX_SETTINGS];
@@ -136,6 +142,7 @@ static void note_line(void *user, RpinnLogLevel level, const char *line) {
 static bool is_interrupted(void *user) {
   Tasks *tasks = user;
   assert_true(is_in_its_thread(tasks));
+  if (tasks->stop_at_file && access(tasks->stop_at_file, F_OK) != 0) return false;
   return tasks->stop_at_run && (int)tasks->num_begun == tasks->stop_at_run &&
          ++tasks->num_questions >= tasks->stop_at_question;
 }
@@ -156,7 +163,8 @@ static Tasks tasks_of(const RunBench *bench) {
                  .settings = "method=ensemble samples=3 iterations=20 threads=1",
                  .failing_open = NONE,
                  .failing_take = NONE,
-                 .slow = NONE};
+                 .slow = NONE,
+                 .waiting = NONE};
 }
 
 static RpinnStatus make(Tasks *tasks, bool *interrupted) {
@@ -231,29 +239,33 @@ static void what_is_known_is_not_made_again(void **state) {
 
 static void folders_stay_only_where_they_are_to(void **state) {
   RunBench *bench = *state;
+  enum { COUNT = 2 };
   Tasks tasks = tasks_of(bench);
+  tasks.runs.num_tasks = COUNT;
   make_all(&tasks);
-  for (size_t k = 0; k < NUM_TASKS; k++) {
+  for (size_t k = 0; k < COUNT; k++) {
     char name[RPINN_TASK_NAME_SIZE] = "runs/";
     name_task(NULL, k, name + strlen(name));
     check_true(!run_has(bench, name, NULL), "%s is still there", name);
     forget(&tasks, k);
   }
   tasks = tasks_of(bench);
+  tasks.runs.num_tasks = COUNT;
   tasks.runs.keep_folders = true;
   make_all(&tasks);
-  assert_true(run_has(bench, "runs/task-0", "summary.json") && run_has(bench, "runs/task-5", "posterior.nc"));
+  assert_true(run_has(bench, "runs/task-0", "summary.json") && run_has(bench, "runs/task-1", "posterior.nc"));
 }
 
 /* Where folders are all there is. */
 static void tasks_may_leave_nothing_but_folders(void **state) {
   RunBench *bench = *state;
   Tasks tasks = tasks_of(bench);
+  tasks.runs.num_tasks = 2;
   tasks.runs.take = NULL;
   tasks.runs.keep_folders = true;
   make_all(&tasks);
-  check_tasks(tasks.num_delivered, tasks.delivered, 0, 1, 2, 3, 4, 5);
-  assert_true(run_has(bench, "runs/task-3", "summary.json"));
+  check_tasks(tasks.num_delivered, tasks.delivered, 0, 1);
+  assert_true(run_has(bench, "runs/task-1", "summary.json"));
 }
 
 /* ---- stopped ---- */
@@ -389,14 +401,16 @@ static void jobs_stop_too(void **state) {
   bool interrupted;
   tasks.settings = "method=ensemble samples=100000 iterations=200 threads=1";
   tasks.options.num_jobs = 2;
+  tasks.waiting = 1;
   tasks.stop_at_run = 2;
-  tasks.stop_at_question = 2;
+  tasks.stop_at_file = run_path(bench, "runs/task-0", "run.log"); /* the first is at work */
   run_require(bench, make(&tasks, &interrupted));
   assert_true(interrupted);
   assert_int_equal(tasks.num_begun, 2);
   assert_int_equal(tasks.num_delivered, 0);
-  assert_true(run_has(bench, "runs/task-0", "checkpoint.db") ||
-              run_has(bench, "runs/task-1", "checkpoint.db"));
+  assert_true(run_has(bench, "runs/task-0", "checkpoint.db"));
+  assert_null(strstr(run_read(bench, "runs/task-0", "run.log"), "the results are being made"));
+  assert_false(run_has(bench, "runs/task-1", NULL));
   again.settings = tasks.settings;
   again.runs.num_tasks = 0; /* nothing to do is no reason to wait */
   again.options.num_jobs = 2;

@@ -69,7 +69,7 @@ static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *po
 
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
   const Job *job = worker;
-  RpinnRunOptions calls = {0}; /* a run asks its context as well whether somebody wants an end */
+  RpinnRunOptions calls = {.interrupted = is_stopped, .user = pool};
   News *begins = news_of(NEWS_BEGINS, ""), *ends = news_of(NEWS_ENDS, "");
   if (!begins || !ends) {
     free(begins);
