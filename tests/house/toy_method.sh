@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# A method is added by the files that docs/architecture.md names, and by no others: a toy of a method, in a copy of the tree,
+# builds, and is listed, run, resumed, shown and judged like any other.
+# Usage: toy_method.sh SOURCE_DIRECTORY C_COMPILER
+set -euo pipefail
+source=$1 compiler=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree
+mkdir "$tree"
+cp -r "$source"/{CMakeLists.txt,cmake,src,include,cli,problems,man,completion} "$tree"
+
+# ---- as the page says ----
+
+cat > "$tree/src/results/method_toy.c" << 'END'
+/* Method toy: a few minimisers. */
+#include "method_members.h"
+
+const RpinnMethod rpinn_method_toy = {
+    .about = {.title = "toy", .summary = "a few minimisers, to see what a method takes"},
+    .meaning = "A few minimisers of the loss.",
+    RPINN_METHOD_OF_MINIMISERS,
+    .plan = rpinn_members_plan,
+    .describe_settings = rpinn_members_describe_settings,
+};
+END
+cat > "$tree/src/run/maker_toy.c" << 'END'
+/* Method toy: a few minimisers. */
+#include "maker_members.h"
+
+const RpinnDrawMaker rpinn_maker_toy = {
+    RPINN_MAKER_OF_MINIMISERS,
+    .check_settings = rpinn_members_check_settings,
+};
+END
+sed -i 's/SOURCES /SOURCES method_toy.c /' "$tree/src/results/CMakeLists.txt"
+sed -i 's/SOURCES /SOURCES maker_toy.c /' "$tree/src/run/CMakeLists.txt"
+sed -i 's/define RPINN_METHOD_LIST(X) .*/define RPINN_METHOD_LIST(X) X(toy, "lm", "prior", "3") \\/' "$tree/include/rpinn/methods.h"
+
+page=$(sed -n '/^## Methods/,/^## R/p' "$source/docs/architecture.md")
+# shellcheck disable=SC2016 # the quotes are the page's
+named=$(grep -oE '`[a-z/]+/([a-z_]+_NAME\.c|CMakeLists\.txt|methods\.h)`' <<< "$page" | tr -d '`' | sed 's/NAME/toy/' | sort -u)
+touched=$(cd "$tree" && find . -type f | sed 's#^\./##' | while read -r file; do
+  cmp -s "$file" "$source/$file" || echo "$file"
+done | sort)
+diff <(echo "$named") <(echo "$touched") || { echo "other files than the page names (<) were touched (>)" >&2 && exit 1; }
+
+# ---- and that is all ----
+
+cmake -S "$tree" -B "$work/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug > "$work/log" 2>&1 \
+  || { cat "$work/log" && exit 1; }
+cmake --build "$work/build" --parallel "$(nproc)" > "$work/log" 2>&1 || { tail -40 "$work/log" && exit 1; }
+rpinn() { "$work/build/rpinn" "$@"; }
+cd "$work"
+rpinn list | grep -E '^  toy  +a few minimisers'
+options=(--method toy --iterations 20 --prior-scale 1 --threads 1)
+rpinn run poisson-linear "${options[@]}" --out run > log 2>&1 || { cat log && exit 1; }
+rpinn run poisson-linear "${options[@]}" --samples 5 --resume --out run > log 2>&1 || { cat log && exit 1; }
+rpinn summary run | grep 'method toy: 5 members'
+rpinn diagnose run > log || true # a bad verdict is a code of its own
+grep '^verdict: ' log
+rpinn report run > /dev/null
+grep -q 'A few minimisers of the loss' run/report.html
+if rpinn run poisson-linear "${options[@]}" --start member --out refused 2> log; then exit 1; fi
+grep 'not for method toy' log
