@@ -329,6 +329,32 @@ static void test_normal_target(void **state) {
   }
 }
 
+/* On N(0, I) with no fewer dimensions than particles these come to rest at equal distances r, where k_ij = 1/(n+1) for all pairs and
+ * phi vanishes for h^2 = 1, undivided for h^2 = n: r^2 = 2 h^2 log(n+1). */
+static void test_spread_in_many_dimensions(void **state) {
+  (void)state;
+  enum { n = 30, N = 60 };
+  for (int undivided = 0; undivided < 2; undivided++) {
+    Normal normal = {.N = N, .deviation = {1, 1, 1, 1, 1, 1, 1, 1}};
+    RpinnSvgdOptions options = rpinn_svgd_default_options();
+    options.num_particles = n;
+    options.undivided_repulsion = undivided;
+    options.rule.learning_rate = 0.1;
+    options.rule.decay_rate = 1e-3;
+    options.rule.decay_steps = 3000;
+    Fixture fixture = create(&normal, 1, &options);
+    double *start = normals(n * N, 4, 1, 0), mean[N] = {0}, square = 0;
+    assert_int_equal(rpinn_svgd_start(fixture.context, fixture.svgd, start), RPINN_OK);
+    assert_int_equal(rpinn_svgd_advance(fixture.context, fixture.svgd, 3000), RPINN_OK);
+    const double *x = rpinn_svgd_particles(fixture.svgd);
+    for (size_t k = 0; k < n * N; k++) mean[k % N] += x[k] / n;
+    for (size_t k = 0; k < n * N; k++) square += pow(x[k] - mean[k % N], 2) / (n - 1);
+    check_relative(square / N, (undivided ? n : 1) * log(n + 1) / N, 1e-3);
+    free(start);
+    destroy(&fixture);
+  }
+}
+
 /* Plain ascent: k = 1, no repulsion, whatever the repulsion is divided by. */
 static void test_one_particle(void **state) {
   (void)state;
@@ -577,6 +603,7 @@ int main(void) {
       cmocka_unit_test(test_rounded_distances),
       cmocka_unit_test(test_optimizers),
       cmocka_unit_test(test_normal_target),
+      cmocka_unit_test(test_spread_in_many_dimensions),
       cmocka_unit_test(test_one_particle),
       cmocka_unit_test(test_coincident_particles),
       cmocka_unit_test(test_threads_change_no_bit),

@@ -20,6 +20,7 @@
 #include "rpinn/run.h"
 #include "rpinn/settings.h"
 #include "rpinn/status.h"
+#include "rpinn/stein.h"
 #include "rpinn/study.h"
 #include "rpinn/svgd.h"
 #include "rpinn/target.h"
