@@ -59,6 +59,25 @@ static inline double hand_check_likelihood(const HandRun *run, const char *term,
   return energy;
 }
 
+/* Data as draws foretell them: as far from what each expects as the noise is large. */
+static inline void hand_check_predictive(const HandRun *run, const char *term, size_t count) {
+  char path[64];
+  size_t total = hand_total(run) * count;
+  snprintf(path, sizeof path, "posterior_predictive/%s", term);
+  const double *found = hand_numbers(run, path, total);
+  snprintf(path, sizeof path, "constant_data/%s_sigma", term);
+  double sigma = *hand_numbers(run, path, 1), sum = 0, squares = 0;
+  const RpinnTermData *data = bench_data(&run->problem, term);
+  for (size_t i = 0; i < total; i++) {
+    double z = (found[i] - hand_value(run, i / count, term, data->points.x + 2 * (i % count))) / sigma;
+    sum += z;
+    squares += z * z;
+  }
+  double n = (double)total;
+  check_true(fabs(sum / n) < 4 / sqrt(n), "mean %g of the noise of %s", sum / n, term);
+  check_true(fabs(squares / n - 1) < 4 * sqrt(2 / n), "its mean square %g", squares / n);
+}
+
 /* The prior's share of the energy: networks around 0, unknowns around their means. */
 static inline double hand_prior_energy(const HandRun *run, size_t draw) {
   double theta[32], sum = 0;
@@ -249,6 +268,8 @@ static inline void hand_check_files(const HandRun *run, const char *method, doub
     hand_check_likelihood(run, "level", 6, i);
     hand_check_likelihood(run, "law", 5, i);
   }
+  hand_check_predictive(run, "level", 6);
+  hand_check_predictive(run, "law", 5);
   hand_check_unknowns(run);
   hand_check_predictions(run);
   hand_check_quantities(run, json_at(run->summary, "quantities"), 0, hand_total(run), false);

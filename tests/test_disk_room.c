@@ -42,6 +42,7 @@ static size_t write_file(const ProblemBench *bench, size_t num_chains, size_t nu
                                .parameters = numbers,
                                .statistics = numbers,
                                .log_likelihood = numbers,
+                               .expected = numbers,
                                .predictions = numbers};
     for (draw.draw = 0; draw.draw < num_warmup; draw.draw++)
       bench_require(bench, rpinn_posterior_file_add_warmup(bench->context, file, &draw), "warmup");
@@ -56,13 +57,13 @@ static size_t write_file(const ProblemBench *bench, size_t num_chains, size_t nu
   return (size_t)info.st_size;
 }
 
-static ProblemBench open_bench(size_t width, size_t num_points) {
+static ProblemBench open_bench(size_t width, size_t num_data, size_t num_points) {
   char yaml[512];
   snprintf(yaml, sizeof yaml,
            "name: room\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [%zu]}}\n"
-           "terms: {a: {expect: u, at: {grid: 4}, data: 1, noise: 0.1}}\nprior: {reference_term: a}\n"
+           "terms: {a: {expect: u, at: {grid: %zu}, data: 1, noise: 0.1}}\nprior: {reference_term: a}\n"
            "predict: {grid: %zu, quantities: [u]}\nsettings: {precision: double}\n",
-           width, num_points);
+           width, num_data, num_points);
   ProblemBench bench = bench_parse(yaml, NULL);
   bench_build(&bench);
   return bench;
@@ -72,11 +73,12 @@ static ProblemBench open_bench(size_t width, size_t num_points) {
 static void enough_room_is_asked_for(void **state) {
   (void)state;
   static const struct {
-    size_t width, num_points, num_chains, num_draws, num_warmup;
-  } cases[] = {{2500, 3, 60, 3, 0}, {2500, 3, 30, 1, 5}, {3, 7500, 60, 3, 0}, {2500, 7500, 40, 5, 3},
-               {3, 3, 2, 4, 0},     {3, 3, 1, 20000, 0}, {50, 900, 2, 700, 0}};
+    size_t width, num_data, num_points, num_chains, num_draws, num_warmup;
+  } cases[] = {{2500, 4, 3, 60, 3, 0}, {2500, 4, 3, 30, 1, 5},    {3, 4, 7500, 60, 3, 0},
+               {3, 7500, 3, 60, 3, 0}, {2500, 4, 7500, 40, 5, 3}, {3, 4, 3, 2, 4, 0},
+               {3, 4, 3, 1, 20000, 0}, {50, 4, 900, 2, 700, 0}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    ProblemBench bench = open_bench(cases[k].width, cases[k].num_points);
+    ProblemBench bench = open_bench(cases[k].width, cases[k].num_data, cases[k].num_points);
     size_t taken = write_file(&bench, cases[k].num_chains, cases[k].num_draws, cases[k].num_warmup);
     print_message("  %zu bytes asked for, %zu taken\n", most_asked, taken);
     check_true(most_asked >= taken, "case %zu: %zu bytes asked for, %zu taken", k, most_asked, taken);

@@ -63,32 +63,35 @@ static void fill(double *values, size_t count, char kind, size_t chain, size_t d
 }
 
 typedef struct DrawBuffers {
-  double *parameters, *log_likelihood, *predictions, statistics[NUM_STATISTICS];
+  double *parameters, *log_likelihood, *expected, *predictions, statistics[NUM_STATISTICS];
   size_t num_predictions;
 } DrawBuffers;
 
 static DrawBuffers buffers_create(const RpinnPosterior *posterior) {
   DrawBuffers buffers = {.num_predictions =
                              posterior->problem->num_predicted * posterior->data->predict.count};
-  buffers.parameters = malloc(posterior->model.num_parameters * sizeof(double));
+  buffers.parameters = malloc((posterior->model.num_parameters + posterior->num_noises) * sizeof(double));
   buffers.log_likelihood = malloc(posterior->model.num_rows * sizeof(double));
+  buffers.expected = malloc(posterior->model.num_rows * sizeof(double));
   buffers.predictions = malloc((buffers.num_predictions + 1) * sizeof(double));
-  assert_true(buffers.parameters && buffers.log_likelihood && buffers.predictions);
+  assert_true(buffers.parameters && buffers.log_likelihood && buffers.expected && buffers.predictions);
   return buffers;
 }
 
 static void buffers_free(DrawBuffers *buffers) {
   free(buffers->parameters);
   free(buffers->log_likelihood);
+  free(buffers->expected);
   free(buffers->predictions);
 }
 
 static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawBuffers *buffers, size_t chain,
                                     size_t draw) {
-  fill(buffers->parameters, posterior->model.num_parameters, 'p', chain, draw);
+  fill(buffers->parameters, posterior->model.num_parameters + posterior->num_noises, 'p', chain, draw);
   fill((double *)buffers->statistics, NUM_STATISTICS, 's', chain, draw);
   ((double *)buffers->statistics)[1] = draw % 2 == 0;
   fill(buffers->log_likelihood, posterior->model.num_rows, 'l', chain, draw);
+  fill(buffers->expected, posterior->model.num_rows, 'e', chain, draw);
   fill(buffers->predictions, buffers->num_predictions, 'q', chain, draw);
   return (RpinnPosteriorDraw){chain,
                               draw,
@@ -96,6 +99,7 @@ static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawB
                               buffers->parameters,
                               buffers->statistics,
                               buffers->log_likelihood,
+                              buffers->expected,
                               buffers->predictions};
 }
 
@@ -118,7 +122,8 @@ static RpinnStatus write_file(const ProblemBench *bench, const char *path,
   for (size_t chain = 0; chain < options->num_chains; chain++)
     for (size_t draw = 0; draw < options->num_draws && status == RPINN_OK; draw++) {
       RpinnPosteriorDraw added = make_draw(bench->posterior, &buffers, chain, draw);
-      if (options->keep_every == 0 || draw % options->keep_every != 0) added.predictions = NULL;
+      if (options->keep_every == 0 || draw % options->keep_every != 0)
+        added.predictions = added.expected = NULL;
       status = rpinn_posterior_file_add(bench->context, file, &added);
     }
   buffers_free(&buffers);
@@ -302,7 +307,90 @@ static void test_line(void **state) {
   bench_require(&bench, write_file(&bench, "posterior_line.nc", &options), "write");
   root = open_file("posterior_line.nc");
   assert_false(has_group(root, "predictions"));
+  assert_false(has_group(root, "posterior_predictive"));
   assert_true(has_group(root, "predictions_constant_data"));
+  nc_close(root);
+  bench_close(&bench);
+}
+
+/* z = (foretold - expected) / sigma of every number that is kept of a term, in the order of the file; the caller frees. */
+static double *read_noise(int root, const RpinnPosteriorFileOptions *options, const char *name,
+                          const char *dimensions, double sigma, size_t first, size_t width, size_t *count) {
+  double *z = read_numbers(group_of(root, "posterior_predictive"), name, dimensions, NC_DOUBLE, count);
+  size_t num_kept = (options->num_draws - 1) / options->keep_every + 1;
+  assert_int_equal(*count, options->num_chains * num_kept * width);
+  for (size_t k = 0; k < *count; k++) {
+    size_t chain = k / width / num_kept, draw = k / width % num_kept * options->keep_every;
+    z[k] = (z[k] - number('e', chain, draw, first + k % width)) / sigma;
+  }
+  return z;
+}
+
+/* Mean 0 and deviation 1, and nothing in common with what comes `lag` numbers later, each to four standard errors. */
+static void expect_normal(size_t count, const double *z, size_t lag) {
+  double sum = 0, squares = 0, products = 0, root = sqrt((double)count);
+  for (size_t k = 0; k < count; k++) {
+    sum += z[k];
+    squares += z[k] * z[k];
+    if (k + lag < count) products += z[k] * z[k + lag];
+  }
+  check_true(fabs(sum) < 4 * root, "mean %g", sum / (double)count);
+  check_true(fabs(squares - (double)count) < 4 * sqrt(2) * root, "variance %g", squares / (double)count);
+  check_true(fabs(products) < 4 * root, "correlation %g at %zu", products / (double)count, lag);
+}
+
+/* Data as draws foretell them: what is expected and noise of the deviation of the term, anew for each datum, draw and chain. */
+static void test_predictive(void **state) {
+  (void)state;
+  ProblemBench bench = bench_parse(one_dimension, NULL);
+  bench_build(&bench);
+  RpinnPosteriorFileOptions options = make_options(2, 3000, 2);
+  bench_require(&bench, write_file(&bench, "posterior_predictive.nc", &options), "write");
+  int root = open_file("posterior_predictive.nc");
+  size_t count, other_count;
+  double *a = read_noise(root, &options, "a", "chain,draw,a_point", 0.1, 0, 4, &count);
+  double *b = read_noise(root, &options, "chain_", "chain,draw,chain_point", 0.3, 6, 1, &other_count);
+  for (size_t lag = 1; lag <= 4; lag++) expect_normal(count, a, lag); /* neighbours, and the next draw */
+  expect_normal(count, a, count / 2);                                 /* the other chain */
+  expect_normal(other_count, b, 1);
+  for (size_t k = 0; k < other_count; k++)
+    b[k] -= a[4 * k]; /* another term: the difference has twice the variance */
+  for (size_t k = 0; k < other_count; k++) b[k] /= sqrt(2);
+  expect_normal(other_count, b, other_count / 2);
+  free(a);
+  free(b);
+  nc_close(root);
+  bench_close(&bench);
+}
+
+/* The deviation is that of the draw where the noise is not known, and that of the row where rows differ. */
+static void test_predictive_of_noises(void **state) {
+  (void)state;
+  static const char text[] =
+      "name: noises\n"
+      "coordinates: {x: [0, 1]}\n"
+      "fields: {u: {network: [3]}}\n"
+      "truth: {u: x}\n"
+      "terms:\n"
+      "  a: {expect: u, at: {grid: 2}, data: x, noise: \"0.1 + x\"}\n"
+      "  b: {expect: u, at: {grid: 3}, data: truth, noise: {unknown: true, start: 0.2}}\n"
+      "prior: {reference_term: a}\n"
+      "settings: {likelihood: noise}\n";
+  static const double sigmas[] = {0.1, 1.1};
+  ProblemBench bench = bench_parse(text, NULL);
+  bench_build(&bench);
+  size_t count, eta = bench.posterior->model.num_parameters;
+  RpinnPosteriorFileOptions options = make_options(1, 2000, 1);
+  bench_require(&bench, write_file(&bench, "posterior_noises.nc", &options), "write");
+  int root = open_file("posterior_noises.nc");
+  double *a = read_noise(root, &options, "a", "chain,draw,a_point", 1, 0, 2, &count);
+  for (size_t k = 0; k < count; k++) a[k] /= sigmas[k % 2];
+  expect_normal(count, a, 1);
+  double *b = read_noise(root, &options, "b", "chain,draw,b_point", 1, 2, 3, &count);
+  for (size_t k = 0; k < count; k++) b[k] /= exp(number('p', 0, k / 3, eta));
+  expect_normal(count, b, 1);
+  free(a);
+  free(b);
   nc_close(root);
   bench_close(&bench);
 }
@@ -495,6 +583,9 @@ static void test_mistakes(void **state) {
   draw = make_draw(bench.posterior, &buffers, 0, 0);
   draw.predictions = NULL;
   assert_int_equal(rpinn_posterior_file_add(bench.context, file, &draw), RPINN_ERROR_INPUT);
+  draw = make_draw(bench.posterior, &buffers, 0, 0);
+  draw.expected = NULL;
+  assert_int_equal(rpinn_posterior_file_add(bench.context, file, &draw), RPINN_ERROR_INPUT);
   assert_int_equal(rpinn_posterior_file_finish(bench.context, file), RPINN_ERROR_INPUT);
   assert_int_equal(access("posterior_mistake.nc.part", F_OK), 0);
   rpinn_posterior_file_destroy(file);
@@ -558,9 +649,15 @@ static int write_samples(const char *folder) {
 
 int main(int num_arguments, char **arguments) {
   if (num_arguments == 2) return write_samples(arguments[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),        cmocka_unit_test(test_prior_term),
-                                     cmocka_unit_test(test_float),       cmocka_unit_test(test_plane),
-                                     cmocka_unit_test(test_tensor_grid), cmocka_unit_test(test_equal_bytes),
-                                     cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_full_disk)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),
+                                     cmocka_unit_test(test_predictive),
+                                     cmocka_unit_test(test_predictive_of_noises),
+                                     cmocka_unit_test(test_prior_term),
+                                     cmocka_unit_test(test_float),
+                                     cmocka_unit_test(test_plane),
+                                     cmocka_unit_test(test_tensor_grid),
+                                     cmocka_unit_test(test_equal_bytes),
+                                     cmocka_unit_test(test_mistakes),
+                                     cmocka_unit_test(test_full_disk)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

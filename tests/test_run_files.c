@@ -186,10 +186,31 @@ static void many_members(void **state) {
   hand_close(&run);
 }
 
+/* Data that draws foretell are the same whichever thread computes a draw, and others under another seed. */
+static void foretold_data_know_no_threads(void **state) {
+  RunBench *bench = *state;
+  static const char *const settings[] = {"method=ensemble samples=42 iterations=20 threads=1",
+                                         "method=ensemble samples=42 iterations=20 threads=3",
+                                         "method=ensemble samples=42 iterations=20 threads=3 seed=4"};
+  const double *foretold[3];
+  for (size_t k = 0; k < 3; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "run%zu", k);
+    run_make(bench, name, hand_yaml, settings[k]);
+    HandRun run = hand_open(bench, name);
+    foretold[k] = hand_numbers(&run, "posterior_predictive/level", NUM_MEMBERS * 6);
+    hand_close(&run);
+  }
+  assert_memory_equal(foretold[0], foretold[1], NUM_MEMBERS * 6 * sizeof(double));
+  assert_memory_not_equal(foretold[0], foretold[2], NUM_MEMBERS * 6 * sizeof(double));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(members_with_offsets),
                                      test_in_folder(members_without_offsets),
                                      test_in_folder(few_draws_have_no_intervals),
-                                     test_in_folder(one_point_has_no_spread), test_in_folder(many_members)};
+                                     test_in_folder(one_point_has_no_spread),
+                                     test_in_folder(many_members),
+                                     test_in_folder(foretold_data_know_no_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

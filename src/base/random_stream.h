@@ -26,8 +26,9 @@ typedef enum RpinnPurpose {
   RPINN_PURPOSE_SIGNS = 15,        /* signs that estimate a trace */
   RPINN_PURPOSE_SIMULATION =
       16, /* parameters from the prior, and data of them; member: attempt; part: which of these */
-  RPINN_PURPOSE_FOLDS = 17,      /* which rows are left out together; member: term */
-  RPINN_PURPOSE_NOISE_LEVEL = 18 /* the noise of a draw where it is not known; member: draw, or chain */
+  RPINN_PURPOSE_FOLDS = 17,       /* which rows are left out together; member: term */
+  RPINN_PURPOSE_NOISE_LEVEL = 18, /* the noise of a draw where it is not known; member: draw, or chain */
+  RPINN_PURPOSE_PREDICTIVE = 19   /* noise of the data that a draw foretells; member: draw; part: chain */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

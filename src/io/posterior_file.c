@@ -21,6 +21,7 @@ static RpinnStatus start(RpinnContext *context, RpinnPosteriorFile *file, const 
                                   file->posterior->problem->name));
   RPINN_TRY(rpinn_posterior_file_define_draws(context, file, options));
   RPINN_TRY(rpinn_posterior_file_define_log_likelihood(context, file));
+  RPINN_TRY(rpinn_posterior_file_define_predictive(context, file));
   RPINN_TRY(rpinn_posterior_file_define_predictions(context, file));
   return rpinn_posterior_file_write_data(context, file);
 }
@@ -57,13 +58,16 @@ RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
 
 RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *file,
                                      const RpinnPosteriorDraw *added) {
-  bool is_kept = file->predictions && added->draw % file->keep_every == 0;
-  if (is_kept && !added->predictions)
+  bool is_kept = file->keep_every && added->draw % file->keep_every == 0;
+  if (is_kept && (!added->expected || (file->predictions && !added->predictions)))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "draw %zu of '%s' has no predictions", (size_t)added->draw,
                       file->netcdf.path);
   RPINN_TRY(rpinn_posterior_file_add_draw(context, file, &file->draws, added));
   RPINN_TRY(rpinn_posterior_file_add_log_likelihood(context, file, added->log_likelihood));
-  return is_kept ? rpinn_posterior_file_add_predictions(context, file, added->predictions) : RPINN_OK;
+  if (!is_kept) return RPINN_OK;
+  RPINN_TRY(rpinn_posterior_file_add_predictive(context, file, added));
+  return file->predictions ? rpinn_posterior_file_add_predictions(context, file, added->predictions)
+                           : RPINN_OK;
 }
 
 RpinnStatus rpinn_posterior_file_add_warmup(RpinnContext *context, RpinnPosteriorFile *file,

@@ -7,6 +7,7 @@
  *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
  *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
  *   log_likelihood             each fitted term with data (chain, draw, <term>_point)
+ *   posterior_predictive       data as each draw foretells them: the same names, of every keep_every-th draw
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known
  *   observed_data              each fitted term with data (<term>_point)
@@ -34,7 +35,8 @@ typedef struct RpinnPosteriorFileOptions {
   size_t num_statistics;
   const char *const *statistic_names;
   const bool *statistic_is_boolean; /* [num_statistics], or NULL: none is */
-  size_t keep_every; /* predictions of draws 0, keep_every, 2 keep_every, … are kept; 0: of none */
+  size_t
+      keep_every; /* predictions and data foretold of draws 0, keep_every, 2 keep_every, … are kept; 0: of none */
 } RpinnPosteriorFileOptions;
 
 typedef struct RpinnPosteriorDraw {
@@ -43,8 +45,10 @@ typedef struct RpinnPosteriorDraw {
   const double *parameters; /* [N], then [K] logarithms of noise that is not known */
   const double *statistics; /* [num_statistics] */
   const double
-      *log_likelihood;       /* [M] log p of each datum, term by term; rows of gaussian terms are skipped */
-  const double *predictions; /* [num_predicted][num_points]; may be NULL when they are not kept */
+      *log_likelihood; /* [M] log p of each datum, term by term; rows of gaussian terms are skipped */
+  const double
+      *expected; /* [M] what the terms expect, like log_likelihood; may be NULL when they are not kept */
+  const double *predictions; /* [num_predicted][num_points]; likewise */
 } RpinnPosteriorDraw;
 
 typedef struct RpinnPosteriorFile RpinnPosteriorFile;

@@ -3,7 +3,7 @@
 
 /* Numbers beside the variables of draws: data, points, truths, diagnostics, and the places of dimensions. */
 static size_t count_constants(const RpinnPosteriorFile *file, size_t num_points) {
-  enum { NUM_DRAW_GROUPS = 7, NUM_DIAGNOSTICS = 3 };
+  enum { NUM_DRAW_GROUPS = 9, NUM_DIAGNOSTICS = 3 };
   const RpinnPosterior *posterior = file->posterior;
   const RpinnProblem *problem = posterior->problem;
   size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
@@ -34,9 +34,12 @@ size_t rpinn_posterior_file_largest_size(const RpinnPosteriorFile *file) {
   size_t num_points = problem->has_predict ? posterior->data->predict.count : 0;
   size_t size = BASE + count_constants(file, num_points) * sizeof(double);
   size += draw_set_bytes(file, &file->draws) + draw_set_bytes(file, &file->warmup);
-  for (size_t t = 0; t < posterior->model.num_terms; t++)
-    size += rpinn_draw_variable_bytes(file->num_chains, file->draws.num_draws, posterior->terms[t].num_points,
-                                      NC_DOUBLE);
+  for (size_t t = 0; t < posterior->model.num_terms; t++) {
+    size_t points = posterior->terms[t].num_points;
+    size += rpinn_draw_variable_bytes(file->num_chains, file->draws.num_draws, points, NC_DOUBLE);
+    if (file->num_kept)
+      size += rpinn_draw_variable_bytes(file->num_chains, file->num_kept, points, NC_DOUBLE);
+  }
   if (file->num_kept && num_points)
     size += problem->num_predicted *
             rpinn_draw_variable_bytes(file->num_chains, file->num_kept, num_points, NC_DOUBLE);

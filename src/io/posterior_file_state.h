@@ -34,6 +34,7 @@ struct RpinnPosteriorFile {
   RpinnDrawSet draws, warmup;
   RpinnDrawVariable *unconstrained;  /* [num_unknowns + num_noises] where they have a transform */
   RpinnDrawVariable *log_likelihood; /* [model.num_terms] where they have data */
+  RpinnDrawVariable *predictive;     /* [model.num_terms] where they have data; NULL: none are kept */
   RpinnDrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
   RpinnPredictionAxes axes;
 };
@@ -56,10 +57,26 @@ RpinnStatus rpinn_posterior_file_define_draws(RpinnContext *context, RpinnPoster
 RpinnStatus rpinn_posterior_file_add_draw(RpinnContext *context, RpinnPosteriorFile *file, RpinnDrawSet *set,
                                           const RpinnPosteriorDraw *added);
 
+/* A gaussian term is a prior: it has points, but no data and no likelihood. */
+static inline bool rpinn_posterior_file_has_data(const RpinnPosterior *posterior, size_t term) {
+  return !posterior->terms[term].mix;
+}
+/* The dimensions <term>_point of all fitted terms, or of those with data; dimensions [model.num_terms] in the arena. */
+RpinnStatus rpinn_posterior_file_define_term_points(RpinnContext *context, RpinnPosteriorFile *file,
+                                                    int group, bool data_only, int **dimensions);
+/* A group with a variable of draws for each term with data; variables [model.num_terms] in the arena. */
+RpinnStatus rpinn_posterior_file_define_data_group(RpinnContext *context, RpinnPosteriorFile *file,
+                                                   const char *name, size_t num_draws, size_t step,
+                                                   RpinnDrawVariable **variables);
+
 /* log_likelihood; values [M], term by term */
 RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file);
 RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
                                                     const double *values);
+/* posterior_predictive, where it is kept */
+RpinnStatus rpinn_posterior_file_define_predictive(RpinnContext *context, RpinnPosteriorFile *file);
+RpinnStatus rpinn_posterior_file_add_predictive(RpinnContext *context, RpinnPosteriorFile *file,
+                                                const RpinnPosteriorDraw *added);
 /* observed_data, constant_data */
 RpinnStatus rpinn_posterior_file_write_data(RpinnContext *context, RpinnPosteriorFile *file);
 

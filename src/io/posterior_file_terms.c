@@ -3,46 +3,47 @@
 
 #include "posterior_file_state.h"
 
-/* A gaussian term is a prior: it has points, but no data and no likelihood. */
-static bool has_data(const RpinnPosterior *posterior, size_t term) {
-  return !posterior->terms[term].mix;
-}
-
-/* The dimensions <term>_point of all fitted terms, or of those with data; dimensions [model.num_terms] in the arena. */
-static RpinnStatus define_term_points(RpinnContext *context, RpinnPosteriorFile *file, int group,
-                                      bool data_only, int **dimensions) {
+RpinnStatus rpinn_posterior_file_define_term_points(RpinnContext *context, RpinnPosteriorFile *file,
+                                                    int group, bool data_only, int **dimensions) {
   const RpinnPosterior *posterior = file->posterior;
   *dimensions = RPINN_ARENA_NEW(file->arena, int, posterior->model.num_terms);
   if (!*dimensions) return rpinn_fail_memory(context);
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    if (!data_only || has_data(posterior, t))
+    if (!data_only || rpinn_posterior_file_has_data(posterior, t))
       RPINN_TRY(rpinn_netcdf_define_numbers(context, &file->netcdf, group,
                                             rpinn_posterior_term_name(posterior, t), "_point",
                                             posterior->terms[t].num_points, 1, &(*dimensions)[t]));
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file) {
+RpinnStatus rpinn_posterior_file_define_data_group(RpinnContext *context, RpinnPosteriorFile *file,
+                                                   const char *name, size_t num_draws, size_t step,
+                                                   RpinnDrawVariable **variables) {
   const RpinnPosterior *posterior = file->posterior;
   RpinnDrawGroup group;
   int *dimensions;
-  RPINN_TRY(
-      rpinn_posterior_file_define_group(context, file, "log_likelihood", file->draws.num_draws, 1, &group));
-  RPINN_TRY(define_term_points(context, file, group.id, true, &dimensions));
-  file->log_likelihood = RPINN_ARENA_NEW(file->arena, RpinnDrawVariable, posterior->model.num_terms);
-  if (!file->log_likelihood) return rpinn_fail_memory(context);
+  RPINN_TRY(rpinn_posterior_file_define_group(context, file, name, num_draws, step, &group));
+  RPINN_TRY(rpinn_posterior_file_define_term_points(context, file, group.id, true, &dimensions));
+  *variables = RPINN_ARENA_NEW(file->arena, RpinnDrawVariable, posterior->model.num_terms);
+  if (!*variables) return rpinn_fail_memory(context);
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    if (has_data(posterior, t))
+    if (rpinn_posterior_file_has_data(posterior, t))
       RPINN_TRY(rpinn_draw_variable_define(context, &group, rpinn_posterior_term_name(posterior, t), "",
-                                           NC_DOUBLE, 1, &dimensions[t], &file->log_likelihood[t]));
+                                           NC_DOUBLE, 1, &dimensions[t], &(*variables)[t]));
   return RPINN_OK;
+}
+
+RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file) {
+  return rpinn_posterior_file_define_data_group(context, file, "log_likelihood", file->draws.num_draws, 1,
+                                                &file->log_likelihood);
 }
 
 RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
                                                     const double *values) {
   const RpinnPosterior *posterior = file->posterior;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
-    if (has_data(posterior, t)) RPINN_TRY(rpinn_draw_variable_add(context, &file->log_likelihood[t], values));
+    if (rpinn_posterior_file_has_data(posterior, t))
+      RPINN_TRY(rpinn_draw_variable_add(context, &file->log_likelihood[t], values));
     values += posterior->terms[t].num_rows;
   }
   return RPINN_OK;
@@ -52,9 +53,9 @@ static RpinnStatus write_observed_data(RpinnContext *context, RpinnPosteriorFile
   const RpinnPosterior *posterior = file->posterior;
   int group, *dimensions;
   RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "observed_data", &group));
-  RPINN_TRY(define_term_points(context, file, group, true, &dimensions));
+  RPINN_TRY(rpinn_posterior_file_define_term_points(context, file, group, true, &dimensions));
   for (size_t t = 0; t < posterior->model.num_terms; t++)
-    if (has_data(posterior, t))
+    if (rpinn_posterior_file_has_data(posterior, t))
       RPINN_TRY(rpinn_netcdf_write(context, &file->netcdf, group, rpinn_posterior_term_name(posterior, t), "",
                                    1, &dimensions[t], posterior->terms[t].targets));
   return RPINN_OK;
@@ -72,7 +73,7 @@ static RpinnStatus write_constants_of_term(RpinnContext *context, const RpinnPos
     RPINN_TRY(rpinn_netcdf_write_column(context, &file->netcdf, group, stem,
                                         posterior->problem->coordinates[i].name, *dimension, term->num_points,
                                         term->points + i, width));
-  if (!has_data(posterior, t))
+  if (!rpinn_posterior_file_has_data(posterior, t))
     return rpinn_netcdf_write(context, &file->netcdf, group, stem, "mean", 1, dimension, term->targets);
   double sigma = rpinn_posterior_term_sigma(posterior, t);
   const double *sigmas = posterior->sigmas.rows[posterior->fitted[t]]; /* NULL: one for all rows */
@@ -84,7 +85,7 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
   const RpinnPosterior *posterior = file->posterior;
   int group, *dimensions;
   RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "constant_data", &group));
-  RPINN_TRY(define_term_points(context, file, group, false, &dimensions));
+  RPINN_TRY(rpinn_posterior_file_define_term_points(context, file, group, false, &dimensions));
   for (size_t t = 0; t < posterior->model.num_terms; t++)
     RPINN_TRY(write_constants_of_term(context, file, group, t, &dimensions[t]));
   double sigma = rpinn_posterior_prior_sigma(posterior);

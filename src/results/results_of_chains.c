@@ -49,9 +49,10 @@ static RpinnStatus take_chain_draw(void *user, const RpinnVisitedDraw *visited, 
                              .parameters = stored->parameters,
                              .statistics = stored->statistics};
   if (visited->is_warmup) return rpinn_posterior_file_add_warmup(pass->context, pass->file, &draw);
-  draw.predictions = values;
-  draw.log_likelihood = values + run->outputs.num_values;
-  if (pass->with_file) RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
+  if (pass->with_file) {
+    rpinn_results_describe(pass, values, &draw);
+    RPINN_TRY(rpinn_posterior_file_add(pass->context, pass->file, &draw));
+  }
   RPINN_TRY(
       rpinn_draw_spool_add(pass->context, own->spool, stored->num_parameters, stored->parameters, values));
   rpinn_moments_add(pass->moments, values);

@@ -62,9 +62,8 @@ static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *m
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
                              .parameters = member->parameters,
-                             .statistics = statistics,
-                             .log_likelihood = values + pass->run->outputs.num_values,
-                             .predictions = values};
+                             .statistics = statistics};
+  rpinn_results_describe(pass, values, &draw);
   return rpinn_posterior_file_add(pass->context, pass->file, &draw);
 }
 

@@ -41,10 +41,12 @@ struct RpinnDrawKind {
 RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member);
 /* posterior.nc, where it is wanted: so many draws of each chain. */
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws);
+/* What the file is given of a draw's values. */
+void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, RpinnPosteriorDraw *draw);
 /* Outputs of the next draw, and its log likelihood where there is a file, into the kept draws. */
 RpinnStatus rpinn_results_keep(const RpinnResultsPass *pass, const double *values);
 /* Threads compute the draws that `look` asks for; `take` has all of them in their order, the pass being the user of both.
- * values: outputs and, with a file, log likelihoods. */
+ * values: outputs and, with a file, log likelihoods and what is expected in the place of each datum. */
 RpinnStatus rpinn_results_visit(RpinnResultsPass *pass, bool warmup,
                                 RpinnStatus (*look)(void *user, const RpinnVisitedDraw *draw, bool *compute),
                                 RpinnStatus (*take)(void *user, const RpinnVisitedDraw *draw,

@@ -14,7 +14,7 @@
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
-/* What a thread computes of a draw: outputs and, for the file, log likelihoods. */
+/* What a thread computes of a draw: outputs and, for the file, log likelihoods and what is expected. */
 struct RpinnResultsWorker {
   const RpinnDrawOutputs *outputs;
   RpinnPosterior *posterior;
@@ -34,23 +34,26 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
       num_statistics);
 }
 
-/* log p(d_i | theta) = -r_i^2 / 2 - log s_ti - log(2 pi) / 2 with the whitened row r_i; of data, so that what stands for
- * the rows of a gaussian term is not used. */
+/* log p(d_i | theta) = -r_i^2 / 2 - log s_ti - log(2 pi) / 2 with the whitened row r_i, and what is expected in the place of d_i,
+ * d_i + s_ti r_i; of data, so that what stands for the rows of a gaussian term is not used. */
 static RpinnStatus find_log_likelihood(RpinnContext *context, const RpinnResultsWorker *worker,
                                        const double *theta, double *row) {
   RpinnPosterior *posterior = worker->posterior;
+  double *expected = row + posterior->model.num_rows;
   RPINN_TRY(worker->linear ? rpinn_linear_fields_rows(worker->linear, theta, row)
                            : rpinn_posterior_residuals(context, posterior, theta, row, NULL));
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     for (size_t p = 0; p < posterior->model.terms[t].num_rows; p++, row++) {
-      double constant = -log(rpinn_posterior_row_sigma(posterior, t, p)) - 0.5 * log(6.283185307179586476925);
+      double sigma = rpinn_posterior_row_sigma(posterior, t, p);
+      double constant = -log(sigma) - 0.5 * log(6.283185307179586476925);
+      *expected++ = posterior->model.terms[t].targets[p] + sigma * *row;
       *row = constant - 0.5 * *row * *row;
     }
   }
   return RPINN_OK;
 }
 
-/* In a thread. values: outputs, then log likelihoods. */
+/* In a thread. values: outputs, then log likelihoods, then what is expected. */
 static RpinnStatus compute_draw(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw,
                                 double *values) {
   const RpinnResultsWorker *own = worker;
@@ -73,7 +76,7 @@ RpinnStatus rpinn_results_visit(RpinnResultsPass *pass, bool warmup,
   size_t num_rows = pass->with_file ? pass->run->posteriors[0]->model.num_rows : 0;
   RpinnDrawBlocks blocks = {.run = pass->run,
                             .warmup = warmup,
-                            .num_values = pass->run->outputs.num_values + num_rows,
+                            .num_values = pass->run->outputs.num_values + 2 * num_rows,
                             .user = pass,
                             .look = look,
                             .worker = worker_of,
@@ -89,6 +92,12 @@ RpinnStatus rpinn_results_keep(const RpinnResultsPass *pass, const double *value
   if (!pass->with_file) return RPINN_OK;
   for (size_t i = 0; i < run->posteriors[0]->model.num_rows; i++) sum += values[run->outputs.num_values + i];
   return rpinn_kept_draws_add(run->results.likelihoods, pass->draw, &sum);
+}
+
+void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, RpinnPosteriorDraw *draw) {
+  draw->predictions = values;
+  draw->log_likelihood = values + pass->run->outputs.num_values;
+  draw->expected = draw->log_likelihood + pass->run->posteriors[0]->model.num_rows;
 }
 
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) {
