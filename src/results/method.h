@@ -87,6 +87,8 @@ typedef struct RpinnMethod {
   RpinnReportSection sections[RPINN_MAX_METHOD_LIST];
   const char *
       caution; /* what the spread of the draws is, where it is not the posterior's, and what to do; else NULL */
+  /* In a sentence before the caution, what that spread comes to in this run; may be NULL. */
+  void (*describe_spread)(const RpinnRun *run, RpinnText *sentence);
   RpinnJudgement judgement;
 } RpinnMethod;
 

@@ -5,6 +5,7 @@
 #include "method_members.h"
 #include "run_record.h"
 #include "run_summary.h"
+#include "unknown_noise.h"
 
 static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
   rpinn_text_append(
@@ -75,6 +76,22 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_text_append(table, "\n");
 }
 
+/* ---- the verdict ---- */
+
+/* The variance of n particles that rest on N(0, I) in N dimensions is log(n + 1)/N where that is far below 1, and below both
+ * elsewhere; undivided repulsion rests as if the variance were n. bench/results/svgd_spread.md has the measurements. */
+static void describe_spread(const RpinnRun *run, RpinnText *sentence) {
+  double n = (double)run->results.num_draws, N = (double)rpinn_posterior_num_drawn(run->posteriors[0]);
+  bool is_undivided =
+      rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_REPULSION) == RPINN_REPULSION_UNDIVIDED;
+  if (n < 2) return;
+  rpinn_text_append(
+      sentence,
+      "On a Gaussian of %.0f parameters with equal variances %.0f particles with repulsion %s rest "
+      "at %.2g times the variance or less.",
+      N, n, is_undivided ? "undivided" : "divided", (is_undivided ? n : 1) * fmin(1, log(n + 1) / N));
+}
+
 static const RpinnRunFact facts[] = {{"Particles", .number = rpinn_members_count},
                                      {"Optimiser", .setting = RPINN_SETTING_OPTIMIZER},
                                      {"Iterations, at most", .setting = RPINN_SETTING_ITERATIONS},
@@ -103,5 +120,6 @@ const RpinnMethod rpinn_method_svgd = {
     .caution =
         "The spread of the particles is that of the moment at which they were stopped: another number of "
         "iterations gives another spread, see svgd_trace.csv. Use --method rpinn, nuts or laplace for bands.",
+    .describe_spread = describe_spread,
     .judgement = RPINN_JUDGEMENT_MEMBERS,
 };

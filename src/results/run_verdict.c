@@ -242,6 +242,21 @@ static RpinnStatus look_at_held_out(Collection *collection) {
 
 /* ---- the whole ---- */
 
+/* What the spread of the draws is, where it is not the posterior's, and what it comes to here. */
+static RpinnStatus look_at_spread(Collection *collection) {
+  const RpinnMethod *method = collection->run->method;
+  RpinnText sentence = {0};
+  if (!method->caution || !method->describe_spread) return RPINN_OK;
+  method->describe_spread(collection->run, &sentence);
+  if (sentence.length > 0) rpinn_text_append(&sentence, " ");
+  rpinn_text_append(&sentence, "%s", method->caution);
+  const char *spread =
+      sentence.failed ? NULL : rpinn_arena_copy_text(collection->arena, sentence.bytes, sentence.length);
+  rpinn_text_free(&sentence);
+  collection->evidence.spread = spread;
+  return spread ? RPINN_OK : rpinn_fail_memory(collection->context);
+}
+
 static void describe(Collection *collection) {
   const RpinnRun *run = collection->run;
   const RpinnRunResults *results = &run->results;
@@ -368,6 +383,7 @@ static RpinnStatus collect(Collection *collection) {
   collection->arena = rpinn_arena_create();
   if (!collection->arena) return rpinn_fail_memory(collection->context);
   describe(collection);
+  RPINN_TRY(look_at_spread(collection));
   RPINN_TRY(prepare(collection));
   if (run->method->minimises) RPINN_TRY(look_at_members(collection));
   if (run->method->has_chains) RPINN_TRY(look_at_chains(collection));
