@@ -95,7 +95,7 @@ static void go_alone(RpinnNuts *nuts, Alone *record, bool is_first) {
 static void run_alone(RpinnMetric metric) {
   RpinnNutsOptions options = options_of(metric);
   for (size_t c = 0; c < CHAINS; c++) {
-    RpinnLogDensity target = {N, &c, weigh_one};
+    RpinnLogDensity target = {.num_parameters = N, .data = &c, .evaluate = weigh_one};
     RpinnNuts *nuts;
     assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
     assert_int_equal(rpinn_nuts_start(context, nuts, SEED, c, starts[c]), RPINN_OK);
@@ -236,7 +236,7 @@ static void chains_leave_their_company(void **state) {
     RpinnNutsOptions options = options_of(metrics[m]);
     const size_t numbers[CHAINS] = {0, 1, 2, 3, 4};
     size_t saved = 1;
-    RpinnLogDensity target = {N, &saved, weigh_one};
+    RpinnLogDensity target = {.num_parameters = N, .data = &saved, .evaluate = weigh_one};
     run_alone(metrics[m]);
     create_chains(&crowd, metrics[m], chains);
     assert_int_equal(start_chains(0, CHAINS, chains), RPINN_OK);

@@ -67,7 +67,7 @@ static void transitions_conserve_the_target(void **state) {
   static double projected[5][STARTS];
   const double directions[5][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}, {2, -1}};
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   for (int m = 0; m < 3; m++)
     for (double step = 0.4; step < 2; step *= 2.5) {
       RpinnNutsOptions options = rpinn_nuts_default_options();
@@ -101,7 +101,7 @@ static void transitions_conserve_the_target(void **state) {
 
 static void correlated_pair(void **state) {
   (void)state;
-  RpinnLogDensity target = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   for (int m = 0; m < 3; m++) {
     RpinnNutsOptions options = rpinn_nuts_default_options();
     options.metric = metrics[m];
@@ -123,7 +123,7 @@ static void correlated_pair(void **state) {
 /* 120 moments: 4.5 MCSE are broken by chance once in a thousand runs. */
 static void many_scales(void **state) {
   (void)state;
-  RpinnLogDensity target = {LADDER, NULL, ladder};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder};
   for (int m = 1; m < 3; m++) {
     RpinnNutsOptions options = rpinn_nuts_default_options();
     options.metric = metrics[m];
@@ -153,7 +153,7 @@ static RpinnStatus banana(void *data, const double *x, double *log_density, doub
 
 static void bent_banana(void **state) {
   (void)state;
-  RpinnLogDensity target = {2, NULL, banana};
+  RpinnLogDensity target = {.num_parameters = 2, .evaluate = banana};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   options.num_draws = 5000;
   Chains chains = sample(&target, &options, 23, 4);
@@ -183,7 +183,7 @@ static RpinnStatus funnel(void *data, const double *x, double *log_density, doub
 
 static void funnel_diverges(void **state) {
   (void)state;
-  RpinnLogDensity target = {FUNNEL, NULL, funnel};
+  RpinnLogDensity target = {.num_parameters = FUNNEL, .evaluate = funnel};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   Chains chains = sample(&target, &options, 24, 4);
   double share = statistic_mean(&chains, "diverging");
@@ -205,7 +205,7 @@ static RpinnStatus two_modes(void *data, const double *x, double *log_density, d
  * beyond the variance within over the number of draws. */
 static void far_modes_disagree(void **state) {
   (void)state;
-  RpinnLogDensity target = {1, NULL, two_modes};
+  RpinnLogDensity target = {.num_parameters = 1, .evaluate = two_modes};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   Chains chains = sample(&target, &options, 25, 8);
   double means[8] = {0}, within = 0, between = 0, mean = 0, n = (double)options.num_draws;
@@ -228,7 +228,7 @@ static void walls_are_not_passed(void **state) {
   (void)state;
   int as_nan = 1;
   for (int k = 0; k < 2; k++) {
-    RpinnLogDensity target = {1, k ? &as_nan : NULL, walls};
+    RpinnLogDensity target = {.num_parameters = 1, .data = k ? &as_nan : NULL, .evaluate = walls};
     RpinnNutsOptions options = rpinn_nuts_default_options();
     options.num_warmup = 0;
     options.num_draws = 20000;

@@ -5,7 +5,7 @@
 static void fixed_step_after_its_share_of_warmup(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   options.metric = RPINN_METRIC_UNIT;
   options.num_warmup = 200;
@@ -43,7 +43,7 @@ static void fixed_step_after_its_share_of_warmup(void **state) {
 static void warmup_that_ends_with_a_window(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {LADDER, NULL, ladder};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   options.num_warmup = 150;
   options.num_draws = 1;
@@ -65,7 +65,7 @@ static void warmup_that_ends_with_a_window(void **state) {
 static void bad_options(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   RpinnNutsOptions good = rpinn_nuts_default_options(), bad[14];
   for (int k = 0; k < 14; k++) bad[k] = good;
   bad[0].thin = 0;
@@ -120,7 +120,7 @@ static void failures_and_bad_starts(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
   Failing fails = {100};
-  RpinnLogDensity target = {2, &fails, failing};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &fails, .evaluate = failing};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   RpinnNuts *nuts;
   RpinnNutsDraw draw;
@@ -131,13 +131,13 @@ static void failures_and_bad_starts(void **state) {
   while (status == RPINN_OK) status = rpinn_nuts_advance(context, nuts, &draw);
   assert_int_equal(status, RPINN_ERROR_IO);
   rpinn_nuts_destroy(nuts);
-  target = (RpinnLogDensity){1, NULL, walls};
+  target = (RpinnLogDensity){.num_parameters = 1, .evaluate = walls};
   assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
   assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (double[]){2}), RPINN_ERROR_NUMERIC);
   assert_non_null(
       strstr(rpinn_context_error(context)->message, "the log density is -inf at the start of chain 0"));
   rpinn_nuts_destroy(nuts);
-  target = (RpinnLogDensity){2, &pair, gaussian};
+  target = (RpinnLogDensity){.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
   assert_int_equal(rpinn_nuts_start(context, nuts, 1, 3, (double[]){0, NAN}), RPINN_ERROR_NUMERIC);
   assert_non_null(strstr(rpinn_context_error(context)->message, "nan at the start of chain 3"));

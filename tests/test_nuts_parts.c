@@ -264,7 +264,7 @@ typedef struct Bench {
 static Bench make_bench(RpinnStatus (*evaluate)(void *, const double *, double *, double *), size_t N,
                         const RpinnNutsOptions *options) {
   Bench bench = {.context = rpinn_context_create()};
-  RpinnLogDensity target = {N, NULL, evaluate};
+  RpinnLogDensity target = {.num_parameters = N, .evaluate = evaluate};
   assert_int_equal(rpinn_nuts_create(bench.context, &target, options, &bench.nuts), RPINN_OK);
   return bench;
 }

@@ -61,7 +61,7 @@ static void ranks_of_the_truth_are_uniform(void **state) {
     double truth[UNKNOWNS];
     Line line;
     draw_truth(&stream, truth, &line);
-    RpinnLogDensity target = {UNKNOWNS, &line, line_density};
+    RpinnLogDensity target = {.num_parameters = UNKNOWNS, .data = &line, .evaluate = line_density};
     RpinnDraws *draws;
     assert_int_equal(rpinn_nuts_sample(context, &target, &options, 1000 + k, 1, NULL, &draws), RPINN_OK);
     for (int u = 0; u < UNKNOWNS; u++) {

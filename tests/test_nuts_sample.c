@@ -39,7 +39,7 @@ static void check_draw(const RpinnDraws *draws, size_t chain, const RpinnNutsDra
 static void draws_are_those_of_single_chains(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {LADDER, NULL, ladder};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder};
   RpinnNutsOptions options = short_chains();
   RpinnDraws *draws;
   RpinnNuts *nuts;
@@ -84,7 +84,7 @@ static RpinnStatus nowhere(void *data, const double *x, double *log_density, dou
 static void starts_are_sought_where_the_density_is_finite(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {1, NULL, narrow_walls};
+  RpinnLogDensity target = {.num_parameters = 1, .evaluate = narrow_walls};
   RpinnNutsOptions options = short_chains();
   RpinnDraws *draws;
   options.num_warmup = 0;
@@ -108,7 +108,7 @@ static void starts_are_sought_where_the_density_is_finite(void **state) {
 static void lack_of_memory_is_reported(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   RpinnNutsOptions options = short_chains();
   RpinnDraws *draws = NULL;
   size_t num_failures = 0;

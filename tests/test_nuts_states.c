@@ -37,7 +37,7 @@ static void restored_chains_give_the_same_bits(void **state) {
   (void)state;
   static Record records[SAVED_WARMUP + SAVED_DRAWS];
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {LADDER, NULL, ladder};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder};
   for (int m = 0; m < 3; m++) {
     RpinnNutsOptions options = saved_options(metrics[m]);
     RpinnNuts *nuts;
@@ -79,7 +79,7 @@ static void more_draws_continue_a_finished_chain(void **state) {
   (void)state;
   static Record records[SAVED_WARMUP + SAVED_DRAWS];
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {LADDER, NULL, ladder};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder};
   RpinnNutsOptions options = saved_options(RPINN_METRIC_DIAGONAL), fewer = options;
   fewer.num_draws = 20;
   RpinnNuts *whole, *first;
@@ -115,7 +115,8 @@ static void more_draws_continue_a_finished_chain(void **state) {
 static void damaged_states_are_refused(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {LADDER, NULL, ladder}, smaller = {2, &pair, gaussian};
+  RpinnLogDensity target = {.num_parameters = LADDER, .evaluate = ladder},
+                  smaller = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
   RpinnNutsOptions options = saved_options(RPINN_METRIC_DENSE), other = options;
   other.target_acceptance = 0.9;
   RpinnNuts *nuts, *others, *small;

@@ -75,7 +75,7 @@ static void statistics_are_those_of_the_trajectory(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
   RpinnNutsOptions options = make_options(300, 0.35, 5);
-  RpinnLogDensity target = {2, NULL, quartic};
+  RpinnLogDensity target = {.num_parameters = 2, .evaluate = quartic};
   RpinnNuts *nuts;
   double q[2] = {0.5, -0.3}, before = 0, above = 0;
   assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
@@ -112,7 +112,7 @@ static void lost_energy_is_no_divergence(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
   RpinnNutsOptions options = make_options(1, 0.05, 4);
-  RpinnLogDensity target = {2, NULL, quartic};
+  RpinnLogDensity target = {.num_parameters = 2, .evaluate = quartic};
   RpinnNuts *nuts;
   RpinnNutsDraw draw;
   const double start[2] = {20, 0}; /* log density -40000 */
@@ -139,7 +139,7 @@ static void turning_is_not_the_largest_depth(void **state) {
   for (int k = 0; k < 2; k++) {
     RpinnContext *context = rpinn_context_create();
     RpinnNutsOptions options = make_options(40, steps[k], 3);
-    RpinnLogDensity target = {ALIKE, NULL, alike};
+    RpinnLogDensity target = {.num_parameters = ALIKE, .evaluate = alike};
     RpinnNuts *nuts;
     double theta[ALIKE];
     RpinnStream stream = rpinn_stream(9, RPINN_PURPOSE_CHECK, 0, 0);

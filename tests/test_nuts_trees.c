@@ -116,7 +116,7 @@ static Point recurse(Walk *walk, const Point *start, unsigned *depth) {
 static void trees_are_those_of_the_recursion(void **state) {
   (void)state;
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity target = {N, NULL, ridge};
+  RpinnLogDensity target = {.num_parameters = N, .evaluate = ridge};
   RpinnNutsOptions options = rpinn_nuts_default_options();
   RpinnNuts *nuts;
   RpinnNutsDraw draw;

@@ -123,7 +123,8 @@ static void groups_leave_no_mark(void **state) {
 static void a_target_for_one_is_a_target_for_groups_of_one(void **state) {
   (void)state;
   RpinnSvgdOptions options = options_of(RPINN_SVGD_ADAM, false);
-  RpinnLogDensity targets[MOST_THREADS] = {{N, NULL, weigh_one}, {N, NULL, weigh_one}};
+  RpinnLogDensity targets[MOST_THREADS] = {{.num_parameters = N, .evaluate = weigh_one},
+                                           {.num_parameters = N, .evaluate = weigh_one}};
   RpinnSvgd *svgd;
   Crowd crowd = sound;
   size_t size;
@@ -180,7 +181,9 @@ static void targets_have_groups_of_one_size(void **state) {
   (void)state;
   RpinnSvgdOptions options = options_of(RPINN_SVGD_ADAM, false);
   Crowd crowd = sound;
-  RpinnBatchLogDensity targets[] = {{N, 3, &crowd, weigh_crowd}, {N, 2, &crowd, weigh_crowd}};
+  RpinnBatchLogDensity targets[] = {
+      {.num_parameters = N, .group = 3, .data = &crowd, .evaluate = weigh_crowd},
+      {.num_parameters = N, .group = 2, .data = &crowd, .evaluate = weigh_crowd}};
   RpinnSvgd *svgd;
   assert_int_equal(rpinn_svgd_create_batch(context, 2, targets, &options, &svgd), RPINN_ERROR_INPUT);
   assert_string_equal(rpinn_context_error(context)->message,

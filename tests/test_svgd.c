@@ -560,7 +560,8 @@ static void test_bad_options(void **state) {
   (void)state;
   Normal normal = make_normal(3);
   RpinnContext *context = rpinn_context_create();
-  RpinnLogDensity targets[2] = {{3, &normal, normal_evaluate}, {3, &normal, normal_evaluate}};
+  RpinnLogDensity targets[2] = {{.num_parameters = 3, .data = &normal, .evaluate = normal_evaluate},
+                                {.num_parameters = 3, .data = &normal, .evaluate = normal_evaluate}};
   const RpinnSvgdOptions good = rpinn_svgd_default_options();
   RpinnSvgdOptions bad[9];
   for (size_t k = 0; k < 9; k++) bad[k] = good;

@@ -8,8 +8,8 @@
  *
  * A chain is a state that advances by iterations. Between any two of them it can be saved to a flat buffer; a
  * chain that is saved, restored and continued gives the same bits as one that was never stopped. Nothing is
- * allocated while it advances. Energies are double whatever the target computes in. One thread at a time per
- * chain.
+ * allocated while it advances. Energies are double whatever the target computes in; the epsilon of a target in float keeps its rounding
+ * from making steps ever smaller where energies are large. One thread at a time per chain.
  *
  * Chains on a target for groups can be advanced together, their leapfrogs in common calls; each has the bits that it has
  * alone. */

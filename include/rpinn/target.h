@@ -57,6 +57,7 @@ typedef struct RpinnLogDensity {
   void *data;
   /* Required. gradient [num_parameters] may be NULL. */
   RpinnStatus (*evaluate)(void *data, const double *theta, double *log_density, double *gradient);
+  double epsilon; /* as of RpinnObjective */
 } RpinnLogDensity;
 
 typedef struct RpinnLeastSquares {
@@ -134,6 +135,7 @@ typedef struct RpinnBatchLogDensity {
   size_t group;
   void *data;
   RpinnBatchEvaluation *evaluate; /* required: values are log densities */
+  double epsilon;
 } RpinnBatchLogDensity;
 
 /* What a least-squares target computes at each point: outputs [count], by the function M, M x N, M, N or M x M numbers each;

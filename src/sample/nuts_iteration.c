@@ -7,6 +7,7 @@
  *
  * Each of these asks for one density at a time: nuts->phase says for which, and with the answer the chain goes on from
  * there. */
+#include <float.h>
 #include <math.h>
 
 #include "nuts_chain.h"
@@ -48,6 +49,28 @@ static RpinnStatus finish_start(RpinnContext *context, RpinnNuts *nuts) {
   return RPINN_OK;
 }
 
+/* ---- rounding ----
+ *
+ * A log density l comes with an error of some epsilon |l|. In float and at an energy of 10^6 that is as much as a leapfrog may lose:
+ * steps that are made smaller for it become ever smaller, until nothing moves. Differences of that size are therefore nothing to the
+ * step size. They stay what they are to the law of the chain. */
+
+/* Units of rounding that a log density may be wrong by: those of PINNs in float have errors with a deviation of about 5. */
+static const double rounding_units = 32;
+
+/* What rounding may make of a difference of energies here; 0 where that would not bring a leapfrog below the threshold. */
+static double rounding_of(const RpinnNuts *nuts) {
+  double epsilon = nuts->trajectory.target.epsilon;
+  double rounding =
+      rounding_units * (epsilon > 0 ? epsilon : DBL_EPSILON) * fabs(nuts->trajectory.current->log_density);
+  return rounding > -search_threshold ? rounding : 0;
+}
+
+/* Has adaptation halved the step five times, and more, from where it began, exp(mu)/10? */
+static bool step_vanishes(const RpinnNuts *nuts) {
+  return nuts->step < exp(nuts->averaging.mu) / 10 / 32;
+}
+
 /* ---- step size ---- */
 
 /* One leapfrog with a fresh momentum. */
@@ -60,7 +83,8 @@ static void try_step(RpinnNuts *nuts) {
 static bool judge_step(RpinnNuts *nuts) {
   RpinnTrajectory *trajectory = &nuts->trajectory;
   const RpinnPhasePoint *end = rpinn_trajectory_land(trajectory);
-  bool is_good = trajectory->current->energy - end->energy > search_threshold;
+  double gain = trajectory->current->energy - end->energy;
+  bool is_good = gain > search_threshold || fabs(gain) <= rounding_of(nuts);
   rpinn_trajectory_clear(trajectory);
   return is_good;
 }
@@ -101,7 +125,7 @@ static RpinnStatus search_on(RpinnContext *context, RpinnNuts *nuts, bool *is_fo
 
 static void begin_transition(RpinnNuts *nuts) {
   nuts->phase = RPINN_NUTS_TRANSITION;
-  rpinn_trajectory_set_out(&nuts->trajectory, nuts->step);
+  rpinn_trajectory_set_out(&nuts->trajectory, nuts->step, step_vanishes(nuts) ? rounding_of(nuts) : 0);
 }
 
 static RpinnNutsDraw describe(const RpinnNuts *nuts, const RpinnTransition *transition) {

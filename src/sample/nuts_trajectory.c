@@ -225,7 +225,7 @@ static bool push_leaf(RpinnTrajectory *trajectory) {
   double error = point->energy - trajectory->first_energy;
   trajectory->num_steps++;
   trajectory->num_leaves++;
-  trajectory->acceptance_sum += fmin(1, exp(-error));
+  trajectory->acceptance_sum += fabs(error) <= trajectory->ignored ? 1 : fmin(1, exp(-error));
   if (fabs(error) > fabs(trajectory->max_error)) trajectory->max_error = error;
   trajectory->trees[trajectory->num_trees++] = (RpinnTree){point, point, point, point->p, -error};
   trajectory->diverging = !(error <= trajectory->max_energy_error);
@@ -269,12 +269,13 @@ static bool join_half(RpinnTrajectory *trajectory) {
 
 /* ---- a transition ---- */
 
-void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step) {
+void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step, double ignored) {
   RpinnPhasePoint *start = trajectory->current;
   rpinn_trajectory_refresh(trajectory);
   start->uses = 3;
   trajectory->whole = (RpinnTree){start, start, start, start->p, 0};
   trajectory->step = step;
+  trajectory->ignored = ignored;
   trajectory->first_energy = start->energy;
   trajectory->acceptance_sum = trajectory->max_error = 0;
   trajectory->num_steps = 0;

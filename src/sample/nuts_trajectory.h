@@ -60,6 +60,7 @@ typedef struct RpinnTrajectory {
   size_t num_leaves; /* points of the half */
   unsigned depth;    /* doublings that were kept */
   double step, first_energy, acceptance_sum, max_error;
+  double ignored; /* errors of the energy up to this size count as none in the acceptance */
   size_t num_steps;
   bool diverging, reached_max_depth;
 } RpinnTrajectory;
@@ -95,8 +96,9 @@ RpinnPhasePoint *rpinn_trajectory_land(RpinnTrajectory *trajectory);
 /* Give back all points but the current one. */
 void rpinn_trajectory_clear(RpinnTrajectory *trajectory);
 
-/* Begin a transition with the given step size, and ask for its first point. */
-void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step);
+/* Begin a transition with the given step size, and ask for its first point. Errors of the energy up to `ignored` are of the
+ * target's rounding: the acceptance that the step size learns from does not see them, the weights of points do. */
+void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step, double ignored);
 /* Take the answer. True: it asks for another point; false: the transition is complete. */
 bool rpinn_trajectory_go_on(RpinnTrajectory *trajectory);
 /* Make the proposal of a complete transition the current state. */

@@ -52,7 +52,8 @@ RpinnBatchLogDensity rpinn_log_density_as_batch(const RpinnLogDensity *density) 
   return (RpinnBatchLogDensity){.num_parameters = density->num_parameters,
                                 .group = 1,
                                 .data = (void *)density,
-                                .evaluate = density->evaluate ? weigh_each : NULL};
+                                .evaluate = density->evaluate ? weigh_each : NULL,
+                                .epsilon = density->epsilon};
 }
 
 static RpinnStatus evaluate_negated(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -73,7 +74,8 @@ RpinnBatchLogDensity rpinn_log_density_of_batch(const RpinnBatchObjective *objec
   return (RpinnBatchLogDensity){.num_parameters = objective->num_parameters,
                                 .group = objective->group,
                                 .data = (void *)objective,
-                                .evaluate = objective->evaluate ? evaluate_negated : NULL};
+                                .evaluate = objective->evaluate ? evaluate_negated : NULL,
+                                .epsilon = objective->epsilon};
 }
 
 /* ---- least squares ---- */

@@ -146,6 +146,8 @@ static RpinnStatus negated_evaluate(void *data, const double *theta, double *log
 }
 
 RpinnLogDensity rpinn_log_density_of_objective(RpinnObjective *objective) {
-  return (RpinnLogDensity){objective->num_parameters, objective,
-                           objective->evaluate ? negated_evaluate : NULL};
+  return (RpinnLogDensity){.num_parameters = objective->num_parameters,
+                           .data = objective,
+                           .evaluate = objective->evaluate ? negated_evaluate : NULL,
+                           .epsilon = objective->epsilon};
 }
