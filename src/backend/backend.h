@@ -184,6 +184,8 @@ static inline double rpinn_mixed_row_ratio(const double *scales, size_t row) {
 double rpinn_model_prior_energy(const RpinnEnergyModel *model, const RpinnBatchMember *member,
                                 double *gradient);
 
-extern const RpinnBackendOperations rpinn_plain_backend, rpinn_cpu_backend;
+#define RPINN_BACKEND_DECLARATION(operations, name) extern const RpinnBackendOperations operations;
+RPINN_BACKEND_LIST(RPINN_BACKEND_DECLARATION)
+#undef RPINN_BACKEND_DECLARATION
 
 #endif
