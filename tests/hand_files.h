@@ -87,6 +87,21 @@ static inline double hand_prior_energy(const HandRun *run, size_t draw) {
   return sum + 0.5 * k * k + 0.5 * shift * shift;
 }
 
+/* Its log densities, of what `posterior` has: k is log-normal. */
+static inline void hand_check_log_prior(const HandRun *run) {
+  size_t count = hand_total(run);
+  const double *networks = hand_numbers(run, "log_prior/u_parameters", count),
+               *k = hand_numbers(run, "log_prior/k", count),
+               *shift = hand_numbers(run, "log_prior/shift", count);
+  for (size_t i = 0; i < count; i++) {
+    double n = (double)run->num_weights + 2;
+    double constant = -n * hand_half_log_two_pi - (n - 2) * log(2) - log(0.6) - log(0.5) - log(run->k[i]);
+    check_close(networks[i] + k[i] + shift[i], constant - hand_prior_energy(run, i), 1e-9);
+    double z = (run->shift[i] - 0.3) / 0.5;
+    check_close(shift[i], -0.5 * z * z - log(0.5) - hand_half_log_two_pi, 1e-9);
+  }
+}
+
 static inline void hand_check_unknowns(const HandRun *run) {
   size_t count = hand_total(run);
   const double *free_k = hand_numbers(run, "unconstrained_posterior/k", count);
@@ -270,6 +285,7 @@ static inline void hand_check_files(const HandRun *run, const char *method, doub
   }
   hand_check_predictive(run, "level", 6);
   hand_check_predictive(run, "law", 5);
+  hand_check_log_prior(run);
   hand_check_unknowns(run);
   hand_check_predictions(run);
   hand_check_quantities(run, json_at(run->summary, "quantities"), 0, hand_total(run), false);

@@ -96,6 +96,7 @@ static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawB
   return (RpinnPosteriorDraw){chain,
                               draw,
                               100 + 2 * draw,
+                              1,
                               buffers->parameters,
                               buffers->statistics,
                               buffers->log_likelihood,
@@ -395,6 +396,79 @@ static void test_predictive_of_noises(void **state) {
   bench_close(&bench);
 }
 
+/* ---- log_prior ---- */
+
+static const double half_log_two_pi = 0.91893853320467274178;
+
+static double log_normal(double value, double mean, double deviation) {
+  double z = (value - mean) / deviation;
+  return -0.5 * z * z - log(deviation) - half_log_two_pi;
+}
+
+/* Networks of 10, 13 and 4 parameters, the last without a prior; an unknown that is log-normal and one that is normal; noise that is
+ * not known. */
+static void test_log_prior(void **state) {
+  (void)state;
+  static const char text[] =
+      "name: log_prior\n"
+      "coordinates: {x: [0, 1]}\n"
+      "fields: {u: {network: [3]}, v: {network: [2, 2]}, w: {network: [1], prior: {scale: inf}}}\n"
+      "unknowns:\n"
+      "  rate: {start: 2, transform: log, prior: {mean: 0.5, std: 0.3}}\n"
+      "  shift: {start: 0, prior: {mean: -1, std: 2}}\n"
+      "truth: {u: x}\n"
+      "terms:\n"
+      "  a: {expect: rate*u + shift*v + w, at: {grid: 4}, data: x, noise: 0.1}\n"
+      "  b: {expect: u, at: {grid: 3}, data: truth, noise: {unknown: true, start: "
+      "0.2, prior: {mean: -2, std: 0.7}}}\n"
+      "prior: {reference_term: a}\n"
+      "settings: {likelihood: noise, prior_scale: 1.5}\n";
+  ProblemBench bench = bench_parse(text, NULL);
+  bench_build(&bench);
+  RpinnPosteriorFileOptions options = make_options(2, 3, 0);
+  bench_require(&bench, write_file(&bench, "posterior_log_prior.nc", &options), "write");
+  int root = open_file("posterior_log_prior.nc"), group = group_of(root, "log_prior"), id;
+  double expected[5][6] = {{0}};
+  for (size_t k = 0; k < 6; k++) {
+    double theta[30];
+    for (size_t j = 0; j < 30; j++) theta[j] = number('p', k / 3, k % 3, j);
+    for (size_t j = 0; j < 23; j++) expected[j < 10 ? 0 : 1][k] += log_normal(theta[j], 0, 1.5);
+    expected[2][k] = log_normal(theta[27], 0.5, 0.3) - theta[27];
+    expected[3][k] = log_normal(theta[28], -1, 2);
+    expected[4][k] = log_normal(theta[29], -2, 0.7) - theta[29];
+  }
+  static const char *const names[] = {"u_parameters", "v_parameters", "rate", "shift", "noise_b"};
+  for (size_t v = 0; v < 5; v++) {
+    size_t count;
+    double *found = read_numbers(group, names[v], "chain,draw", NC_DOUBLE, &count);
+    assert_int_equal(count, 6);
+    for (size_t k = 0; k < 6; k++) check_close(found[k], expected[v][k], 1e-12);
+    free(found);
+  }
+  assert_int_equal(nc_inq_varid(group, "w_parameters", &id), NC_ENOTVAR);
+  nc_close(root);
+  bench_close(&bench);
+}
+
+/* The white rows of a gaussian term, and their sizes: the density of (y - m) along its directions. */
+static void check_prior_of_term(int root, const RpinnPosterior *posterior,
+                                const RpinnPosteriorFileOptions *options) {
+  const RpinnTermModel *term = &posterior->terms[1];
+  size_t count;
+  double *found = read_numbers(group_of(root, "log_prior"), "g", "chain,draw", NC_DOUBLE, &count);
+  assert_int_equal(count, options->num_draws);
+  for (size_t draw = 0; draw < count; draw++) {
+    double sum = 0;
+    for (size_t j = 0; j < term->num_rows; j++) {
+      double square = 0;
+      for (size_t p = 0; p < 9; p++) square += term->mix[j * 9 + p] * term->mix[j * 9 + p];
+      sum += number('l', 0, draw, 3 + j) + log(sqrt(square));
+    }
+    check_close(found[draw], sum, 1e-12);
+  }
+  free(found);
+}
+
 /* A Gaussian prior among the terms is no data: no likelihood of it and nothing observed, and the rows of the terms behind
  * it are found. */
 static void test_prior_term(void **state) {
@@ -427,6 +501,7 @@ static void test_prior_term(void **state) {
   expect_numbers(constant, "g_x", "g_point", NC_DOUBLE, 9, bench.posterior->terms[1].points);
   expect_numbers(constant, "g_mean", "g_point", NC_DOUBLE, 9, mean);
   assert_int_equal(nc_inq_varid(constant, "g_sigma", &id), NC_ENOTVAR);
+  check_prior_of_term(root, bench.posterior, &options);
   nc_close(root);
   bench_close(&bench);
 }
@@ -649,15 +724,12 @@ static int write_samples(const char *folder) {
 
 int main(int num_arguments, char **arguments) {
   if (num_arguments == 2) return write_samples(arguments[1]);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),
-                                     cmocka_unit_test(test_predictive),
-                                     cmocka_unit_test(test_predictive_of_noises),
-                                     cmocka_unit_test(test_prior_term),
-                                     cmocka_unit_test(test_float),
-                                     cmocka_unit_test(test_plane),
-                                     cmocka_unit_test(test_tensor_grid),
-                                     cmocka_unit_test(test_equal_bytes),
-                                     cmocka_unit_test(test_mistakes),
-                                     cmocka_unit_test(test_full_disk)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_line),        cmocka_unit_test(test_predictive),
+      cmocka_unit_test(test_log_prior),   cmocka_unit_test(test_predictive_of_noises),
+      cmocka_unit_test(test_prior_term),  cmocka_unit_test(test_float),
+      cmocka_unit_test(test_plane),       cmocka_unit_test(test_tensor_grid),
+      cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_mistakes),
+      cmocka_unit_test(test_full_disk)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

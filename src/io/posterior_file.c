@@ -21,6 +21,7 @@ static RpinnStatus start(RpinnContext *context, RpinnPosteriorFile *file, const 
                                   file->posterior->problem->name));
   RPINN_TRY(rpinn_posterior_file_define_draws(context, file, options));
   RPINN_TRY(rpinn_posterior_file_define_log_likelihood(context, file));
+  RPINN_TRY(rpinn_posterior_file_define_log_prior(context, file));
   RPINN_TRY(rpinn_posterior_file_define_predictive(context, file));
   RPINN_TRY(rpinn_posterior_file_define_predictions(context, file));
   return rpinn_posterior_file_write_data(context, file);
@@ -64,6 +65,7 @@ RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *
                       file->netcdf.path);
   RPINN_TRY(rpinn_posterior_file_add_draw(context, file, &file->draws, added));
   RPINN_TRY(rpinn_posterior_file_add_log_likelihood(context, file, added->log_likelihood));
+  RPINN_TRY(rpinn_posterior_file_add_log_prior(context, file, added));
   if (!is_kept) return RPINN_OK;
   RPINN_TRY(rpinn_posterior_file_add_predictive(context, file, added));
   return file->predictions ? rpinn_posterior_file_add_predictions(context, file, added->predictions)

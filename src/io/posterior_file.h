@@ -7,6 +7,7 @@
  *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
  *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
  *   log_likelihood             each fitted term with data (chain, draw, <term>_point)
+ *   log_prior                  log density of the prior: <field>_parameters, unknowns, noises, gaussian terms (chain, draw)
  *   posterior_predictive       data as each draw foretells them: the same names, of every keep_every-th draw
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known
@@ -42,10 +43,11 @@ typedef struct RpinnPosteriorFileOptions {
 typedef struct RpinnPosteriorDraw {
   uint64_t chain, draw;
   uint64_t member;
+  double prior_scale;       /* that the draw was made with, where scales are integrated over */
   const double *parameters; /* [N], then [K] logarithms of noise that is not known */
   const double *statistics; /* [num_statistics] */
-  const double
-      *log_likelihood; /* [M] log p of each datum, term by term; rows of gaussian terms are skipped */
+  const double *
+      log_likelihood; /* [M] log p of each datum, term by term; log N(r; 0, 1) of the rows of gaussian terms */
   const double
       *expected; /* [M] what the terms expect, like log_likelihood; may be NULL when they are not kept */
   const double *predictions; /* [num_predicted][num_points]; likewise */

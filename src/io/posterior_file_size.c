@@ -3,7 +3,7 @@
 
 /* Numbers beside the variables of draws: data, points, truths, diagnostics, and the places of dimensions. */
 static size_t count_constants(const RpinnPosteriorFile *file, size_t num_points) {
-  enum { NUM_DRAW_GROUPS = 9, NUM_DIAGNOSTICS = 3 };
+  enum { NUM_DRAW_GROUPS = 10, NUM_DIAGNOSTICS = 3 };
   const RpinnPosterior *posterior = file->posterior;
   const RpinnProblem *problem = posterior->problem;
   size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
@@ -27,13 +27,22 @@ static size_t draw_set_bytes(const RpinnPosteriorFile *file, const RpinnDrawSet 
   return size;
 }
 
+/* A number of each field, unknown, noise and gaussian term. */
+static size_t log_prior_bytes(const RpinnPosteriorFile *file) {
+  const RpinnPosterior *posterior = file->posterior;
+  size_t count = posterior->problem->num_fields + posterior->problem->num_unknowns + posterior->num_noises;
+  for (size_t t = 0; t < posterior->model.num_terms; t++)
+    count += !rpinn_posterior_file_has_data(posterior, t);
+  return count * rpinn_draw_variable_bytes(file->num_chains, file->draws.num_draws, 1, NC_DOUBLE);
+}
+
 size_t rpinn_posterior_file_largest_size(const RpinnPosteriorFile *file) {
   enum { BASE = 1 << 20 };
   const RpinnPosterior *posterior = file->posterior;
   const RpinnProblem *problem = posterior->problem;
   size_t num_points = problem->has_predict ? posterior->data->predict.count : 0;
   size_t size = BASE + count_constants(file, num_points) * sizeof(double);
-  size += draw_set_bytes(file, &file->draws) + draw_set_bytes(file, &file->warmup);
+  size += draw_set_bytes(file, &file->draws) + draw_set_bytes(file, &file->warmup) + log_prior_bytes(file);
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     size_t points = posterior->terms[t].num_points;
     size += rpinn_draw_variable_bytes(file->num_chains, file->draws.num_draws, points, NC_DOUBLE);

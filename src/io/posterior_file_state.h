@@ -25,6 +25,16 @@ typedef struct RpinnPredictionAxes {
   double *sorted_numbers; /* [num_points] */
 } RpinnPredictionAxes;
 
+/* Variables of log_prior; those of what has no prior are not defined. */
+typedef struct RpinnLogPrior {
+  RpinnDrawVariable *fields;   /* [num_fields] */
+  RpinnDrawVariable *unknowns; /* [num_unknowns] */
+  RpinnDrawVariable *noises;   /* [num_noises] */
+  RpinnDrawVariable *terms;    /* [model.num_terms] gaussian ones */
+  double *log_scales;          /* [model.num_terms] sum_j -log sqrt(l_j) of their directions */
+  double *root;                /* [model.unknown_start] room for 1/s of the network parameters of a draw */
+} RpinnLogPrior;
+
 struct RpinnPosteriorFile {
   RpinnArena *arena;
   const RpinnPosterior *posterior;
@@ -32,7 +42,8 @@ struct RpinnPosteriorFile {
   size_t num_chains, num_statistics;
   size_t keep_every, num_kept; /* predictions of each chain */
   RpinnDrawSet draws, warmup;
-  RpinnDrawVariable *unconstrained;  /* [num_unknowns + num_noises] where they have a transform */
+  RpinnDrawVariable *unconstrained; /* [num_unknowns + num_noises] where they have a transform */
+  RpinnLogPrior log_prior;
   RpinnDrawVariable *log_likelihood; /* [model.num_terms] where they have data */
   RpinnDrawVariable *predictive;     /* [model.num_terms] where they have data; NULL: none are kept */
   RpinnDrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
@@ -73,6 +84,10 @@ RpinnStatus rpinn_posterior_file_define_data_group(RpinnContext *context, RpinnP
 RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file);
 RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
                                                     const double *values);
+/* log_prior */
+RpinnStatus rpinn_posterior_file_define_log_prior(RpinnContext *context, RpinnPosteriorFile *file);
+RpinnStatus rpinn_posterior_file_add_log_prior(RpinnContext *context, RpinnPosteriorFile *file,
+                                               const RpinnPosteriorDraw *added);
 /* posterior_predictive, where it is kept */
 RpinnStatus rpinn_posterior_file_define_predictive(RpinnContext *context, RpinnPosteriorFile *file);
 RpinnStatus rpinn_posterior_file_add_predictive(RpinnContext *context, RpinnPosteriorFile *file,

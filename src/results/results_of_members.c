@@ -61,6 +61,7 @@ static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *m
   statistics[NUM_MEMBER_COLUMNS] = rpinn_posterior_member_scale(pass->run->posteriors[0], stream);
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
+                             .prior_scale = statistics[NUM_MEMBER_COLUMNS],
                              .parameters = member->parameters,
                              .statistics = statistics};
   rpinn_results_describe(pass, values, &draw);

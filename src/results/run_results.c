@@ -35,7 +35,7 @@ RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const Rpin
 }
 
 /* log p(d_i | theta) = -r_i^2 / 2 - log s_ti - log(2 pi) / 2 with the whitened row r_i, and what is expected in the place of d_i,
- * d_i + s_ti r_i; of data, so that what stands for the rows of a gaussian term is not used. */
+ * d_i + s_ti r_i. Rows of a gaussian term have s = 1, and nothing is expected of them. */
 static RpinnStatus find_log_likelihood(RpinnContext *context, const RpinnResultsWorker *worker,
                                        const double *theta, double *row) {
   RpinnPosterior *posterior = worker->posterior;
