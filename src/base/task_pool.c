@@ -1,4 +1,5 @@
 #include "task_pool.h"
+#include "steady_clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,12 +29,6 @@ typedef struct Worker {
   pthread_t thread;
 } Worker;
 
-double rpinn_task_pool_now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ---- for tasks ---- */
 
 bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool) {
@@ -42,7 +37,7 @@ bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool) {
 
 static bool time_is_up(const RpinnTaskPool *pool) {
   double limit = pool->options->time_limit;
-  return limit > 0 && rpinn_task_pool_now() - pool->started >= limit;
+  return limit > 0 && rpinn_steady_seconds() - pool->started >= limit;
 }
 
 bool rpinn_task_pool_is_late(RpinnTaskPool *pool) {
@@ -142,8 +137,8 @@ static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
   RpinnStatus status = RPINN_OK;
   double next_tick = 0;
   for (bool over = false; !over;) {
-    if (options->tick && rpinn_task_pool_now() >= next_tick) {
-      next_tick = rpinn_task_pool_now() + 0.1;
+    if (options->tick && rpinn_steady_seconds() >= next_tick) {
+      next_tick = rpinn_steady_seconds() + 0.1;
       result->interrupted |= options->tick(options->user, atomic_load(&pool->counted));
     }
     if (status != RPINN_OK || result->interrupted) atomic_store(&pool->stop, true);
@@ -181,7 +176,7 @@ static size_t start_threads(RpinnTaskPool *pool, Worker *workers) {
 
 RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,
                                 RpinnTaskPoolResult *result) {
-  RpinnTaskPool pool = {.options = options, .started = rpinn_task_pool_now()};
+  RpinnTaskPool pool = {.options = options, .started = rpinn_steady_seconds()};
   Worker *workers = calloc(options->num_threads, sizeof *workers);
   *result = (RpinnTaskPoolResult){0};
   if (!workers) return rpinn_fail_memory(context);

@@ -55,7 +55,5 @@ bool rpinn_task_pool_is_late(RpinnTaskPool *pool);
  * fast tasks are. */
 void rpinn_task_pool_post(RpinnTaskPool *pool, void *event);
 void rpinn_task_pool_count(RpinnTaskPool *pool, uint64_t amount);
-/* Seconds of the steady clock. */
-double rpinn_task_pool_now(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "many_state.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 
 bool rpinn_many_is_interrupted(RpinnManyState *state) {
   const RpinnManyOptions *options = state->options;
@@ -24,7 +24,7 @@ void rpinn_many_begin(const RpinnManyState *state, size_t task) {
 
 static RpinnStatus deliver(RpinnManyState *state, size_t task) {
   const RpinnManyRuns *runs = state->runs;
-  double each = (rpinn_task_pool_now() - state->started) / (double)state->num_made;
+  double each = (rpinn_steady_seconds() - state->started) / (double)state->num_made;
   RpinnManyProgress progress = {.done = ++state->num_delivered,
                                 .total = runs->num_tasks,
                                 .is_new = state->tasks[task] == RPINN_TASK_MADE,
@@ -93,7 +93,7 @@ static RpinnStatus make_one_by_one(RpinnManyState *state) {
 RpinnStatus rpinn_many_runs_make(RpinnContext *context, const RpinnManyRuns *runs,
                                  const RpinnManyOptions *options, bool *interrupted) {
   RpinnManyState state = {
-      .context = context, .runs = runs, .options = options, .started = rpinn_task_pool_now()};
+      .context = context, .runs = runs, .options = options, .started = rpinn_steady_seconds()};
   *interrupted = false;
   state.tasks = calloc(runs->num_tasks + 1, sizeof *state.tasks);
   if (!state.tasks) return rpinn_fail_memory(context);

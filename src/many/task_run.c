@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "task_pool.h"
+#include "steady_clock.h"
 
 void rpinn_task_folder(const RpinnManyRuns *runs, size_t task, char folder[RPINN_TASK_FOLDER_SIZE]) {
   char name[RPINN_TASK_NAME_SIZE];
@@ -44,12 +44,12 @@ static bool has_checkpoint(const char *folder) {
 /* The run, unless it was stopped, and what is taken of it. */
 static RpinnStatus make(const RpinnManyRuns *runs, RpinnContext *context, const RpinnRunOptions *options,
                         RpinnTaskRun *made, bool *is_stopped) {
-  double started = rpinn_task_pool_now();
+  double started = rpinn_steady_seconds();
   RpinnRun *run;
   RPINN_TRY(rpinn_run(context, made->problem, options, &run));
   *is_stopped = rpinn_run_interrupted(run);
   made->run = run;
-  made->seconds = rpinn_task_pool_now() - started;
+  made->seconds = rpinn_steady_seconds() - started;
   RpinnStatus status = RPINN_OK;
   if (!*is_stopped && runs->take)
     status = runs->take(runs->user, context, made, rpinn_task_yield(runs, made->task));

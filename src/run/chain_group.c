@@ -9,6 +9,7 @@
 #include "draw_store.h"
 #include "nuts_chain.h"
 #include "run_targets.h"
+#include "steady_clock.h"
 
 enum {
   SLICE = 10, /* iterations of a minimiser between looks at the pool */
@@ -149,7 +150,7 @@ static RpinnStatus occupy(RpinnContext *context, Slot *slot) {
   const RpinnChainGroup *group = slot->group;
   if (!rpinn_task_pool_take(group->pool, &slot->chain)) return RPINN_OK;
   const RpinnSavedChain *saved = &group->options->saved[slot->chain];
-  slot->saved = rpinn_task_pool_now();
+  slot->saved = rpinn_steady_seconds();
   if (saved->state) {
     RPINN_TRY(rpinn_nuts_restore(context, slot->nuts, saved->state, saved->size));
     slot->leapfrogs = rpinn_nuts_num_leapfrogs(slot->nuts);
@@ -175,7 +176,7 @@ static RpinnStatus take_draw(RpinnContext *context, Slot *slot) {
   if (draw->is_kept || (draw->is_warmup && group->options->keep_warmup))
     RPINN_TRY(post_draw(context, slot, draw));
   bool stopped = rpinn_task_pool_is_stopped(group->pool) || rpinn_task_pool_is_late(group->pool);
-  double time = rpinn_task_pool_now();
+  double time = rpinn_steady_seconds();
   if (stopped) slot->stage = FREE;
   if (!stopped && time - slot->saved < STATE_INTERVAL) return RPINN_OK;
   slot->saved = time;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "maker.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 
 /* What no run can do without: two vectors of the prior, four of each thread; particles have six each, and the squares and
  * the list of all their distances. Systems promise more memory than there is, and end a program that believes them. */
@@ -27,7 +27,7 @@ static RpinnStatus check_memory(RpinnContext *context, const RpinnDriver *driver
 RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
                                  const RpinnRunOptions *options, RpinnDriver *driver) {
   *driver = (RpinnDriver){
-      .options = options, .maker = rpinn_problem_maker(problem), .started = rpinn_task_pool_now()};
+      .options = options, .maker = rpinn_problem_maker(problem), .started = rpinn_steady_seconds()};
   RPINN_TRY(rpinn_run_create(context, problem, &driver->run));
   RpinnRun *run = driver->run;
   run->wants_end = options->interrupted;
@@ -44,7 +44,7 @@ double rpinn_driver_time_limit(const RpinnDriver *driver) {
 }
 
 double rpinn_driver_seconds(const RpinnDriver *driver) {
-  return rpinn_task_pool_now() - driver->started;
+  return rpinn_steady_seconds() - driver->started;
 }
 
 void rpinn_driver_log(const RpinnDriver *driver, const char *format, ...) {

@@ -1,7 +1,7 @@
 #include "maker_members.h"
 
 #include "run_targets.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 
 /* ---- settings ---- */
 
@@ -33,11 +33,11 @@ RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *
   RpinnMember *member;
   RPINN_TRY(rpinn_member_create(context, target, 0, options, 0, &member));
   RpinnStatus status = rpinn_member_begin(context, member, 0, NULL, 0);
-  double start = rpinn_task_pool_now();
+  double start = rpinn_steady_seconds();
   RpinnMemberOutcome outcome = {0};
-  while (status == RPINN_OK && !outcome.finished && rpinn_task_pool_now() - start < 0.5)
+  while (status == RPINN_OK && !outcome.finished && rpinn_steady_seconds() - start < 0.5)
     status = rpinn_member_advance(context, member, 10, &outcome);
-  *seconds = (rpinn_task_pool_now() - start) / (double)(outcome.iterations ? outcome.iterations : 1);
+  *seconds = (rpinn_steady_seconds() - start) / (double)(outcome.iterations ? outcome.iterations : 1);
   rpinn_member_destroy(member);
   return status;
 }

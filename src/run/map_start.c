@@ -15,7 +15,7 @@
 #include "laplace_map.h"
 #include "maker.h"
 #include "run_targets.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 
 enum { SLICE = 1000, STATE_INTERVAL = 60 /* seconds */ };
 
@@ -51,12 +51,12 @@ static RpinnStatus begin(const Search *search) {
 /* Until it is found, or the caller wants an end: driver->interrupted. */
 static RpinnStatus seek(const Search *search, RpinnMemberOutcome *outcome) {
   RpinnDriver *driver = search->driver;
-  double saved = rpinn_task_pool_now();
+  double saved = rpinn_steady_seconds();
   RPINN_TRY(begin(search));
   do {
     RPINN_TRY(rpinn_member_advance(search->context, search->member, SLICE, outcome));
     driver->interrupted = outcome->stop == RPINN_STOP_INTERRUPTED;
-    double time = rpinn_task_pool_now();
+    double time = rpinn_steady_seconds();
     if (!outcome->finished && !driver->interrupted && time - saved < STATE_INTERVAL) continue;
     RPINN_TRY(save_state(search));
     saved = time;

@@ -6,6 +6,7 @@
 #include "askers.h"
 #include "member_statistics.h"
 #include "run_targets.h"
+#include "steady_clock.h"
 
 enum { SLICE = 100 /* iterations between looks at the pool */, STATE_INTERVAL = 60 /* seconds */ };
 
@@ -100,7 +101,7 @@ static RpinnStatus occupy(RpinnContext *context, Slot *slot) {
                                saved ? saved->state_size : 0));
   slot->is_busy = true;
   slot->counted = rpinn_member_num_iterations(slot->member);
-  slot->saved = rpinn_task_pool_now();
+  slot->saved = rpinn_steady_seconds();
   slot->seconds = group->askers[slot->number].seconds;
   return rpinn_member_set_out(context, slot->member, SLICE);
 }
@@ -109,7 +110,7 @@ static RpinnStatus occupy(RpinnContext *context, Slot *slot) {
 static RpinnStatus look(RpinnContext *context, Slot *slot, const RpinnMemberOutcome *outcome) {
   RpinnTaskPool *pool = slot->group->pool;
   bool stopped = rpinn_task_pool_is_stopped(pool);
-  double time = rpinn_task_pool_now();
+  double time = rpinn_steady_seconds();
   if (outcome->iterations > slot->counted) rpinn_task_pool_count(pool, outcome->iterations - slot->counted);
   slot->counted = outcome->iterations; /* a retry counts from zero again */
   if (outcome->finished) {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "run_files.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 
 /* A message about the folder as a whole. */
 static RpinnStatus refuse(RpinnContext *context, const char *path, const char *message) {
@@ -62,7 +62,7 @@ RpinnStatus rpinn_run_folder_open(RpinnContext *context, RpinnDriver *driver) {
   bool resume = driver->options->resume;
   char file[RPINN_PATH_SIZE];
   RPINN_TRY(check_length(context, path));
-  driver->started = rpinn_task_pool_now(); /* what was prepared before is no part of the run */
+  driver->started = rpinn_steady_seconds(); /* what was prepared before is no part of the run */
   memcpy(run->folder, path, strlen(path) + 1);
   snprintf(file, sizeof file, "%s/checkpoint.db", run->folder);
   bool holds_run = access(file, F_OK) == 0;

@@ -10,7 +10,7 @@
 #include "run_draws.h"
 #include "run_noise.h"
 #include "run_targets.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 #include "unknown_noise.h"
 
 typedef struct Session {
@@ -110,7 +110,7 @@ static RpinnStatus take_noise(Session *session, uint64_t index) {
 
 static RpinnStatus make_draw(Session *session, uint64_t index) {
   RpinnRun *run = session->run;
-  double begun = rpinn_task_pool_now();
+  double begun = rpinn_steady_seconds();
   bool converged = is_at_minimum(&run->laplace);
   if (!session->linearisation) RPINN_TRY(begin(session));
   RPINN_TRY(take_noise(session, index));
@@ -120,7 +120,7 @@ static RpinnStatus make_draw(Session *session, uint64_t index) {
   double loss = session->statistics[RPINN_MEMBER_LOSS];
   session->statistics[RPINN_MEMBER_EVALUATIONS] = 1;
   session->statistics[RPINN_MEMBER_CONVERGED] = converged;
-  session->statistics[RPINN_MEMBER_SECONDS] = rpinn_task_pool_now() - begun;
+  session->statistics[RPINN_MEMBER_SECONDS] = rpinn_steady_seconds() - begun;
   const double trace[] = {0, loss};
   RpinnStoredMember member = {
       .index = index,
@@ -143,7 +143,7 @@ static RpinnStatus make_draws(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
   RpinnRunProgress *progress = &session->progress;
-  double begun = rpinn_task_pool_now(), limit = rpinn_driver_time_limit(driver);
+  double begun = rpinn_steady_seconds(), limit = rpinn_driver_time_limit(driver);
   RPINN_TRY(rpinn_laplace_map_find(session->context, progress));
   if (driver->options->resume)
     RPINN_TRY(rpinn_member_store_count(session->context, run->store, run->num_samples, &progress->done,
@@ -156,7 +156,7 @@ static RpinnStatus make_draws(Session *session) {
     bool is_last = progress->done == run->num_samples;
     driver->interrupted = rpinn_run_progress_tick(progress) && !is_last;
     driver->out_of_time =
-        limit > 0 && rpinn_task_pool_now() - begun > limit && !is_last && !driver->interrupted;
+        limit > 0 && rpinn_steady_seconds() - begun > limit && !is_last && !driver->interrupted;
   }
   RPINN_TRY(rpinn_member_store_flush(session->context, run->store));
   rpinn_run_progress_report(progress, true);

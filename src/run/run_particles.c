@@ -13,7 +13,7 @@
 #include "run_progress.h"
 #include "run_scores.h"
 #include "run_targets.h"
-#include "task_pool.h"
+#include "steady_clock.h"
 #include "unknown_noise.h"
 
 enum { STATE_INTERVAL = 60 /* seconds */ };
@@ -193,7 +193,7 @@ static RpinnStatus store_particles(Session *session) {
 static RpinnStatus advance(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRunProgress *progress = &session->progress;
-  double limit = rpinn_driver_time_limit(driver), begun = rpinn_task_pool_now(), saved = begun;
+  double limit = rpinn_driver_time_limit(driver), begun = rpinn_steady_seconds(), saved = begun;
   size_t every = session->run->results.particles.every;
   progress->done = rpinn_svgd_num_iterations(session->svgd);
   while (progress->done < session->num_iterations && !driver->interrupted && !driver->out_of_time) {
@@ -204,7 +204,7 @@ static RpinnStatus advance(Session *session) {
       RPINN_TRY(trace_scores(session));
     rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
     bool more = progress->done < session->num_iterations;
-    double time = rpinn_task_pool_now();
+    double time = rpinn_steady_seconds();
     driver->interrupted = rpinn_run_progress_tick(progress) && more;
     driver->out_of_time = limit > 0 && time - begun >= limit && more && !driver->interrupted;
     if (more && (driver->interrupted || driver->out_of_time || time - saved >= STATE_INTERVAL)) {
@@ -272,9 +272,9 @@ RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnDriver *driver,
   RpinnStatus status = create_session(context, driver, targets, &session);
   if (status == RPINN_OK) status = start_particles(session);
   if (status == RPINN_OK) status = rpinn_svgd_advance(context, session->svgd, 1);
-  double start = rpinn_task_pool_now();
+  double start = rpinn_steady_seconds();
   if (status == RPINN_OK) status = rpinn_svgd_advance(context, session->svgd, 1);
-  *seconds = rpinn_task_pool_now() - start;
+  *seconds = rpinn_steady_seconds() - start;
   destroy_session(session);
   return status;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "task_pool.h"
+#include "steady_clock.h"
 
 /* What is asked, [count] each. */
 typedef struct Rounds {
@@ -68,11 +68,11 @@ static size_t choose(Rounds *rounds) {
 }
 
 static RpinnStatus take_round(RpinnContext *context, Rounds *rounds, bool *any) {
-  double begun = rpinn_task_pool_now();
+  double begun = rpinn_steady_seconds();
   RPINN_TRY(collect(context, rounds, any));
   size_t num_chosen = choose(rounds);
   RPINN_TRY(rpinn_requests_answer(context, rounds->answering, num_chosen, rounds->chosen));
-  double share = (rpinn_task_pool_now() - begun) / (double)(num_chosen ? num_chosen : 1);
+  double share = (rpinn_steady_seconds() - begun) / (double)(num_chosen ? num_chosen : 1);
   for (size_t i = 0; i < num_chosen; i++) {
     rounds->askers[rounds->who[i]].seconds += share;
     rounds->asked[rounds->who[i]] = NULL;
