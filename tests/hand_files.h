@@ -257,6 +257,17 @@ static inline void hand_check_tests(const HandRun *run) {
   double truth[HAND_TESTS];
   for (size_t p = 0; p < HAND_TESTS; p++) truth[p] = bench_data(&run->problem, "later")->values[p];
   const double *draws = hand_draws(run, "later", HAND_TESTS, hand_later, 0, hand_total(run));
+  const double *found = hand_numbers(run, "predictions/later", hand_total(run) * HAND_TESTS),
+               *observed = hand_numbers(run, "predictions_constant_data/later_observed", HAND_TESTS),
+               *x = hand_numbers(run, "predictions_constant_data/later_x", HAND_TESTS),
+               *t = hand_numbers(run, "predictions_constant_data/later_t", HAND_TESTS);
+  for (size_t p = 0; p < HAND_TESTS; p++) {
+    check_same(observed[p], truth[p], 0, "a datum that is held out");
+    check_same(x[p], hand_later[p][0], 0, "its x");
+    check_same(t[p], hand_later[p][1], 0, "its t");
+    for (size_t i = 0; i < hand_total(run); i++)
+      check_close(found[i * HAND_TESTS + p], draws[p * hand_total(run) + i], 1e-9);
+  }
   HandScore score = hand_score(HAND_TESTS, hand_total(run), draws, truth);
   hand_check_score(json_at(run->summary, "tests"), "later", &score, false);
 }

@@ -31,7 +31,7 @@ static size_t write_file(const ProblemBench *bench, size_t num_chains, size_t nu
                                        .num_statistics = 1,
                                        .statistic_names = names,
                                        .keep_every = 1};
-  double *numbers = calloc(N + M + num_values + 1, sizeof *numbers);
+  double *numbers = calloc(N + 2 * M + num_values + 1, sizeof *numbers);
   RpinnPosteriorFile *file;
   most_asked = 0;
   bench_require(bench,
@@ -43,6 +43,7 @@ static size_t write_file(const ProblemBench *bench, size_t num_chains, size_t nu
                                .statistics = numbers,
                                .log_likelihood = numbers,
                                .expected = numbers,
+                               .held_out = numbers,
                                .predictions = numbers};
     for (draw.draw = 0; draw.draw < num_warmup; draw.draw++)
       bench_require(bench, rpinn_posterior_file_add_warmup(bench->context, file, &draw), "warmup");
@@ -61,9 +62,11 @@ static ProblemBench open_bench(size_t width, size_t num_data, size_t num_points)
   char yaml[512];
   snprintf(yaml, sizeof yaml,
            "name: room\ncoordinates: {x: [0, 1]}\nfields: {u: {network: [%zu]}}\n"
-           "terms: {a: {expect: u, at: {grid: %zu}, data: 1, noise: 0.1}}\nprior: {reference_term: a}\n"
+           "terms: {a: {expect: u, at: {grid: %zu}, data: 1, noise: 0.1},\n"
+           "        held: {expect: u, at: {grid: %zu}, data: 1, noise: 0.1, role: test}}\nprior: "
+           "{reference_term: a}\n"
            "predict: {grid: %zu, quantities: [u]}\nsettings: {precision: double}\n",
-           width, num_data, num_points);
+           width, num_data, num_data, num_points);
   ProblemBench bench = bench_parse(yaml, NULL);
   bench_build(&bench);
   return bench;

@@ -16,7 +16,7 @@
 #include "temporary_folder.h"
 #include "tensor_grid.h"
 
-enum { NUM_STATISTICS = 3, PATH_SIZE = 1024 };
+enum { NUM_STATISTICS = 3, NUM_HELD_OUT = 3, PATH_SIZE = 1024 };
 
 static const char *const statistic_names[NUM_STATISTICS] = {"loss", "converged", "draw"};
 static const bool statistic_is_boolean[NUM_STATISTICS] = {false, true, false};
@@ -32,7 +32,8 @@ static const char one_dimension[] =
     "  a: {expect: rate*u + draw*v, at: {grid: 4}, data: x, noise: 0.1}\n"
     "  a_point: {expect: u, at: {points: [0, 1]}, data: 1, noise: 0.2}\n"
     "  chain: {expect: v, at: {points: [0.5]}, data: 2, noise: 0.3}\n"
-    "  held: {expect: v, at: {points: [0.25]}, data: 2, noise: 0.3, role: test}\n"
+    "  held: {expect: v, at: {points: [0.25, 0.75]}, data: 2*x, noise: 0.3, role: test}\n"
+    "  u: {expect: u, at: {points: [0.125]}, data: 3, role: test}\n"
     "prior: {reference_term: a}\n"
     "predict: {points: [0.5, -1, 1], quantities: [u, v]}\n";
 
@@ -63,7 +64,8 @@ static void fill(double *values, size_t count, char kind, size_t chain, size_t d
 }
 
 typedef struct DrawBuffers {
-  double *parameters, *log_likelihood, *expected, *predictions, statistics[NUM_STATISTICS];
+  double *parameters, *log_likelihood, *expected, *predictions, held_out[NUM_HELD_OUT],
+      statistics[NUM_STATISTICS];
   size_t num_predictions;
 } DrawBuffers;
 
@@ -93,6 +95,7 @@ static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawB
   fill(buffers->log_likelihood, posterior->model.num_rows, 'l', chain, draw);
   fill(buffers->expected, posterior->model.num_rows, 'e', chain, draw);
   fill(buffers->predictions, buffers->num_predictions, 'q', chain, draw);
+  fill((double *)buffers->held_out, NUM_HELD_OUT, 'h', chain, draw);
   return (RpinnPosteriorDraw){chain,
                               draw,
                               100 + 2 * draw,
@@ -101,7 +104,8 @@ static RpinnPosteriorDraw make_draw(const RpinnPosterior *posterior, const DrawB
                               buffers->statistics,
                               buffers->log_likelihood,
                               buffers->expected,
-                              buffers->predictions};
+                              buffers->predictions,
+                              buffers->held_out};
 }
 
 static RpinnPosteriorFileOptions make_options(size_t num_chains, size_t num_draws, size_t keep_every) {
@@ -124,7 +128,7 @@ static RpinnStatus write_file(const ProblemBench *bench, const char *path,
     for (size_t draw = 0; draw < options->num_draws && status == RPINN_OK; draw++) {
       RpinnPosteriorDraw added = make_draw(bench->posterior, &buffers, chain, draw);
       if (options->keep_every == 0 || draw % options->keep_every != 0)
-        added.predictions = added.expected = NULL;
+        added.predictions = added.expected = added.held_out = NULL;
       status = rpinn_posterior_file_add(bench->context, file, &added);
     }
   buffers_free(&buffers);
@@ -281,6 +285,10 @@ static void check_data_groups(int root, const RpinnPosterior *posterior) {
   expect_numbers(places, "x", "x", NC_DOUBLE, 3, prediction_points);
   expect_numbers(places, "u_truth", "x", NC_DOUBLE, 3, truth);
   assert_int_equal(nc_inq_varid(places, "v_truth", &id), NC_ENOTVAR);
+  static const double held_points[] = {0.25, 0.75}, held_observed[] = {0.5, 1.5}, held_sigma = 0.3;
+  expect_numbers(places, "held_x", "held_point", NC_DOUBLE, 2, held_points);
+  expect_numbers(places, "held_observed", "held_point", NC_DOUBLE, 2, held_observed);
+  expect_numbers(places, "held_sigma", "", NC_DOUBLE, 1, &held_sigma);
 }
 
 /* ---- tests ---- */
@@ -301,6 +309,8 @@ static void test_line(void **state) {
   expect_text(predictions, "inference_library", "rpinn");
   expect_rows(predictions, "u", "chain,draw,x", NC_DOUBLE, &options, 3, 'q', 0, 3);
   expect_rows(predictions, "v", "chain,draw,x", NC_DOUBLE, &options, 3, 'q', 3, 3);
+  expect_rows(predictions, "held", "chain,draw,held_point", NC_DOUBLE, &options, 3, 'h', 0, 2);
+  expect_rows(predictions, "u_", "chain,draw,u_point", NC_DOUBLE, &options, 3, 'h', 2, 1);
   expect_numbers(predictions, "draw", "draw", NC_INT64, 3, kept);
   nc_close(root);
 
@@ -310,6 +320,33 @@ static void test_line(void **state) {
   assert_false(has_group(root, "predictions"));
   assert_false(has_group(root, "posterior_predictive"));
   assert_true(has_group(root, "predictions_constant_data"));
+  nc_close(root);
+  bench_close(&bench);
+}
+
+/* Without `predict:` the held-out terms are all that is predicted. Hidden layers that are not in theta are a constant. */
+static void test_held_out_alone(void **state) {
+  (void)state;
+  static const char text[] = "name: frozen\n"
+                             "coordinates: {x: [0, 1]}\n"
+                             "fields: {u: {network: [3, 2], trainable: output}}\n"
+                             "terms:\n"
+                             "  a: {expect: u, at: {grid: 3}, data: x, noise: 0.1}\n"
+                             "  b: {expect: u, at: {points: [0.5, 0.6]}, data: x, role: test}\n"
+                             "prior: {reference_term: a}\n";
+  ProblemBench bench = bench_parse(text, NULL);
+  bench_build(&bench);
+  static const double observed[] = {0.5, 0.6};
+  const RpinnNetwork *network = &bench.posterior->networks[0];
+  RpinnPosteriorFileOptions options = make_options(1, 4, 2);
+  bench_require(&bench, write_file(&bench, "posterior_frozen.nc", &options), "write");
+  int root = open_file("posterior_frozen.nc"), places = group_of(root, "predictions_constant_data"), id;
+  expect_rows(group_of(root, "predictions"), "b", "chain,draw,b_point", NC_DOUBLE, &options, 2, 'h', 0, 2);
+  expect_numbers(places, "b_observed", "b_point", NC_DOUBLE, 2, observed);
+  assert_int_equal(nc_inq_varid(places, "b_sigma", &id), NC_ENOTVAR); /* it states none */
+  assert_int_equal(network->num_trainable, 3);
+  expect_numbers(group_of(root, "constant_data"), "u_frozen", "u_frozen_parameter", NC_DOUBLE, 6 + 8,
+                 network->frozen);
   nc_close(root);
   bench_close(&bench);
 }
@@ -724,12 +761,17 @@ static int write_samples(const char *folder) {
 
 int main(int num_arguments, char **arguments) {
   if (num_arguments == 2) return write_samples(arguments[1]);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_line),        cmocka_unit_test(test_predictive),
-      cmocka_unit_test(test_log_prior),   cmocka_unit_test(test_predictive_of_noises),
-      cmocka_unit_test(test_prior_term),  cmocka_unit_test(test_float),
-      cmocka_unit_test(test_plane),       cmocka_unit_test(test_tensor_grid),
-      cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_mistakes),
-      cmocka_unit_test(test_full_disk)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),
+                                     cmocka_unit_test(test_predictive),
+                                     cmocka_unit_test(test_held_out_alone),
+                                     cmocka_unit_test(test_log_prior),
+                                     cmocka_unit_test(test_predictive_of_noises),
+                                     cmocka_unit_test(test_prior_term),
+                                     cmocka_unit_test(test_float),
+                                     cmocka_unit_test(test_plane),
+                                     cmocka_unit_test(test_tensor_grid),
+                                     cmocka_unit_test(test_equal_bytes),
+                                     cmocka_unit_test(test_mistakes),
+                                     cmocka_unit_test(test_full_disk)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -71,7 +71,8 @@ static RpinnStatus write_file(RpinnContext *context, const RpinnPosterior *poste
   for (size_t draw = 0; draw < NUM_DRAWS && status == RPINN_OK; draw++) {
     for (size_t i = 0; i < 64; i++) numbers[i] = (double)(draw * 64 + i);
     status = rpinn_posterior_file_add(
-        context, file, &(RpinnPosteriorDraw){0, draw, draw, 1, numbers, numbers, numbers, numbers, numbers});
+        context, file,
+        &(RpinnPosteriorDraw){0, draw, draw, 1, numbers, numbers, numbers, numbers, numbers, numbers});
   }
   if (status == RPINN_OK && is_finished) status = rpinn_posterior_file_finish(context, file);
   rpinn_posterior_file_destroy(file);

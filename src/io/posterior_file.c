@@ -57,10 +57,16 @@ RpinnStatus rpinn_posterior_file_create(RpinnContext *context, const char *path,
   return RPINN_OK;
 }
 
+/* Is all there that is kept of a draw? */
+static bool has_predictions(const RpinnPosteriorFile *file, const RpinnPosteriorDraw *added) {
+  return added->expected && (!file->predictions || added->predictions) &&
+         (!file->held_out || added->held_out);
+}
+
 RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *file,
                                      const RpinnPosteriorDraw *added) {
   bool is_kept = file->keep_every && added->draw % file->keep_every == 0;
-  if (is_kept && (!added->expected || (file->predictions && !added->predictions)))
+  if (is_kept && !has_predictions(file, added))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "draw %zu of '%s' has no predictions", (size_t)added->draw,
                       file->netcdf.path);
   RPINN_TRY(rpinn_posterior_file_add_draw(context, file, &file->draws, added));
@@ -68,6 +74,7 @@ RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *
   RPINN_TRY(rpinn_posterior_file_add_log_prior(context, file, added));
   if (!is_kept) return RPINN_OK;
   RPINN_TRY(rpinn_posterior_file_add_predictive(context, file, added));
+  if (file->held_out) RPINN_TRY(rpinn_posterior_file_add_held_out(context, file, added->held_out));
   return file->predictions ? rpinn_posterior_file_add_predictions(context, file, added->predictions)
                            : RPINN_OK;
 }

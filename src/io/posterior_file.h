@@ -10,11 +10,14 @@
  *   log_prior                  log density of the prior: <field>_parameters, unknowns, noises, gaussian terms (chain, draw)
  *   posterior_predictive       data as each draw foretells them: the same names, of every keep_every-th draw
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
- *   predictions_constant_data  where they are, and <quantity>_truth where it is known
+ *                              each held-out term as it is expected (chain, draw, <term>_point), of the same draws
+ *   predictions_constant_data  where they are, and <quantity>_truth where it is known; of held-out terms <term>_<coordinate>,
+ *                              <term>_observed and, where it is stated, <term>_sigma
  *   observed_data              each fitted term with data (<term>_point)
  *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma (with <term>_point where it differs
  *                              by row), prior_sigma; of a gaussian term, which is
- *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_sigma
+ *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_sigma; with trainable: output
+ *                              <field>_frozen (<field>_frozen_parameter): hidden layers in order, W by rows, then b
  *
  * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the
  * dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing underscore.
@@ -51,6 +54,7 @@ typedef struct RpinnPosteriorDraw {
   const double
       *expected; /* [M] what the terms expect, like log_likelihood; may be NULL when they are not kept */
   const double *predictions; /* [num_predicted][num_points]; likewise */
+  const double *held_out;    /* what held-out terms expect at their points, term by term; likewise */
 } RpinnPosteriorDraw;
 
 typedef struct RpinnPosteriorFile RpinnPosteriorFile;

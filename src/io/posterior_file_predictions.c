@@ -58,26 +58,32 @@ RpinnStatus rpinn_posterior_file_define_axes(RpinnContext *context, const RpinnP
 
 /* ---- groups ---- */
 
-static RpinnStatus define_kept(RpinnContext *context, RpinnPosteriorFile *file) {
+static RpinnStatus define_quantities(RpinnContext *context, RpinnPosteriorFile *file,
+                                     const RpinnDrawGroup *group) {
   const RpinnProblem *problem = file->posterior->problem;
-  RpinnDrawGroup group;
   int dimensions[RPINN_DRAW_MAX_AXES];
-  RPINN_TRY(rpinn_posterior_file_define_group(context, file, "predictions", file->num_kept, file->keep_every,
-                                              &group));
-  RPINN_TRY(rpinn_posterior_file_define_axes(context, file, group.id, dimensions));
+  RPINN_TRY(rpinn_posterior_file_define_axes(context, file, group->id, dimensions));
   file->predictions = RPINN_ARENA_NEW(file->arena, RpinnDrawVariable, problem->num_predicted);
   if (!file->predictions) return rpinn_fail_memory(context);
   for (size_t q = 0; q < problem->num_predicted; q++)
-    RPINN_TRY(rpinn_draw_variable_define(context, &group, problem->predicted[q].name, "", NC_DOUBLE,
+    RPINN_TRY(rpinn_draw_variable_define(context, group, problem->predicted[q].name, "", NC_DOUBLE,
                                          file->axes.num_axes, dimensions, &file->predictions[q]));
   return RPINN_OK;
 }
 
-static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile *file) {
+/* Quantities first: it is a held-out term of the same name that gets another one. */
+static RpinnStatus define_kept(RpinnContext *context, RpinnPosteriorFile *file) {
+  RpinnDrawGroup group;
+  RPINN_TRY(rpinn_posterior_file_define_group(context, file, "predictions", file->num_kept, file->keep_every,
+                                              &group));
+  if (file->posterior->problem->has_predict) RPINN_TRY(define_quantities(context, file, &group));
+  return rpinn_posterior_file_define_held_out(context, file, &group);
+}
+
+static RpinnStatus write_places(RpinnContext *context, RpinnPosteriorFile *file, int group) {
   const RpinnProblem *problem = file->posterior->problem;
   const RpinnDataSet *data = file->posterior->data;
-  int group, dimensions[RPINN_DRAW_MAX_AXES];
-  RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "predictions_constant_data", &group));
+  int dimensions[RPINN_DRAW_MAX_AXES];
   RPINN_TRY(rpinn_posterior_file_define_axes(context, file, group, dimensions));
   for (size_t i = 0; !file->axes.places[0] && i < problem->num_coordinates; i++)
     RPINN_TRY(rpinn_netcdf_write_column(context, &file->netcdf, group, "", problem->coordinates[i].name,
@@ -91,9 +97,17 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
   return RPINN_OK;
 }
 
+static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile *file) {
+  int group;
+  RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "predictions_constant_data", &group));
+  if (file->posterior->problem->has_predict) RPINN_TRY(write_places(context, file, group));
+  return rpinn_posterior_file_write_held_out(context, file, group);
+}
+
 RpinnStatus rpinn_posterior_file_define_predictions(RpinnContext *context, RpinnPosteriorFile *file) {
-  if (!file->posterior->problem->has_predict) return RPINN_OK;
-  RPINN_TRY(find_axes(context, file));
+  bool has_predict = file->posterior->problem->has_predict;
+  if (!has_predict && !rpinn_posterior_file_num_held_out(file->posterior)) return RPINN_OK;
+  if (has_predict) RPINN_TRY(find_axes(context, file));
   if (file->keep_every) RPINN_TRY(define_kept(context, file));
   return write_constant_data(context, file);
 }

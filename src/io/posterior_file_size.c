@@ -8,8 +8,13 @@ static size_t count_constants(const RpinnPosteriorFile *file, size_t num_points)
   const RpinnProblem *problem = posterior->problem;
   size_t num_copies = problem->num_coordinates + 3; /* of points among the data that do not depend on draws */
   size_t num_compared = 0;
+  size_t num_frozen = 0;
   for (size_t t = 0; t < posterior->model.num_terms; t++) num_compared += posterior->terms[t].num_points;
-  return (num_compared + num_points) * num_copies +
+  for (size_t t = 0; t < problem->num_terms; t++)
+    if (rpinn_posterior_file_holds_out(posterior, t)) num_compared += posterior->data->terms[t].points.count;
+  for (size_t f = 0; f < problem->num_fields; f++)
+    num_frozen += posterior->networks[f].num_all - posterior->networks[f].num_trainable;
+  return (num_compared + num_points) * num_copies + 2 * num_frozen +
          (1 + NUM_DIAGNOSTICS) * (num_points * problem->num_predicted + 2 * posterior->model.num_parameters) +
          NUM_DRAW_GROUPS * (file->draws.num_draws + file->warmup.num_draws + file->num_chains);
 }
@@ -49,6 +54,10 @@ size_t rpinn_posterior_file_largest_size(const RpinnPosteriorFile *file) {
     if (file->num_kept)
       size += rpinn_draw_variable_bytes(file->num_chains, file->num_kept, points, NC_DOUBLE);
   }
+  for (size_t t = 0; t < problem->num_terms; t++)
+    if (file->num_kept && rpinn_posterior_file_holds_out(posterior, t))
+      size += rpinn_draw_variable_bytes(file->num_chains, file->num_kept,
+                                        posterior->data->terms[t].points.count, NC_DOUBLE);
   if (file->num_kept && num_points)
     size += problem->num_predicted *
             rpinn_draw_variable_bytes(file->num_chains, file->num_kept, num_points, NC_DOUBLE);

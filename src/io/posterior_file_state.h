@@ -47,6 +47,7 @@ struct RpinnPosteriorFile {
   RpinnDrawVariable *log_likelihood; /* [model.num_terms] where they have data */
   RpinnDrawVariable *predictive;     /* [model.num_terms] where they have data; NULL: none are kept */
   RpinnDrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
+  RpinnDrawVariable *held_out;       /* [problem->num_terms] where they are held out; NULL: none are kept */
   RpinnPredictionAxes axes;
 };
 
@@ -99,6 +100,15 @@ RpinnStatus rpinn_posterior_file_write_data(RpinnContext *context, RpinnPosterio
 RpinnStatus rpinn_posterior_file_define_predictions(RpinnContext *context, RpinnPosteriorFile *file);
 RpinnStatus rpinn_posterior_file_add_predictions(RpinnContext *context, RpinnPosteriorFile *file,
                                                  const double *values);
+/* Held-out terms among them. */
+bool rpinn_posterior_file_holds_out(const RpinnPosterior *posterior, size_t term);
+size_t rpinn_posterior_file_num_held_out(const RpinnPosterior *posterior);
+RpinnStatus rpinn_posterior_file_define_held_out(RpinnContext *context, RpinnPosteriorFile *file,
+                                                 const RpinnDrawGroup *group);
+RpinnStatus rpinn_posterior_file_add_held_out(RpinnContext *context, RpinnPosteriorFile *file,
+                                              const double *values);
+RpinnStatus rpinn_posterior_file_write_held_out(RpinnContext *context, const RpinnPosteriorFile *file,
+                                                int group);
 /* The dimensions of predictions in a group. */
 RpinnStatus rpinn_posterior_file_define_axes(RpinnContext *context, const RpinnPosteriorFile *file, int group,
                                              int axes[RPINN_DRAW_MAX_AXES]);

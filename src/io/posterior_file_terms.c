@@ -81,6 +81,22 @@ static RpinnStatus write_constants_of_term(RpinnContext *context, const RpinnPos
                             sigmas ? sigmas : &sigma);
 }
 
+/* Hidden layers that are drawn once and belong to every draw. */
+static RpinnStatus write_frozen(RpinnContext *context, const RpinnPosteriorFile *file, int group) {
+  const RpinnPosterior *posterior = file->posterior;
+  for (size_t f = 0; f < posterior->problem->num_fields; f++) {
+    const RpinnNetwork *network = &posterior->networks[f];
+    const char *name = posterior->problem->fields[f].name;
+    int dimension;
+    if (!network->frozen) continue;
+    RPINN_TRY(rpinn_netcdf_define_numbers(context, &file->netcdf, group, name, "_frozen_parameter",
+                                          network->num_all - network->num_trainable, 1, &dimension));
+    RPINN_TRY(
+        rpinn_netcdf_write(context, &file->netcdf, group, name, "_frozen", 1, &dimension, network->frozen));
+  }
+  return RPINN_OK;
+}
+
 static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile *file) {
   const RpinnPosterior *posterior = file->posterior;
   int group, *dimensions;
@@ -88,6 +104,7 @@ static RpinnStatus write_constant_data(RpinnContext *context, RpinnPosteriorFile
   RPINN_TRY(rpinn_posterior_file_define_term_points(context, file, group, false, &dimensions));
   for (size_t t = 0; t < posterior->model.num_terms; t++)
     RPINN_TRY(write_constants_of_term(context, file, group, t, &dimensions[t]));
+  RPINN_TRY(write_frozen(context, file, group));
   double sigma = rpinn_posterior_prior_sigma(posterior);
   return rpinn_netcdf_write(context, &file->netcdf, group, "prior_sigma", "", 0, NULL, &sigma);
 }

@@ -96,6 +96,7 @@ RpinnStatus rpinn_results_keep(const RpinnResultsPass *pass, const double *value
 
 void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, RpinnPosteriorDraw *draw) {
   draw->predictions = values;
+  draw->held_out = values + pass->run->outputs.num_quantities * pass->run->outputs.num_points;
   draw->log_likelihood = values + pass->run->outputs.num_values;
   draw->expected = draw->log_likelihood + pass->run->posteriors[0]->model.num_rows;
 }
