@@ -129,20 +129,22 @@ static void particles(void **state) {
   static const char *const settings[] = {"method", "svgd", "samples", "3", "iterations", "10", NULL};
   ReportBench made = report_bench(beam, settings);
   RpinnParticleTrace *trace = &made.run->results.particles;
-  assert_true(trace->num_rows >= 2 && trace->width == 4 + 2 * RPINN_TRACE_SCORES);
+  assert_true(trace->num_rows >= 2 && trace->width == 5 + 2 * RPINN_TRACE_SCORES);
   trace->num_rows = 2;
   for (size_t i = 0; i < 2; i++)
     for (size_t k = 0; k < trace->width; k++) trace->rows[i * trace->width + k] = (double)(100 * i + k);
   trace->rows[0] = 1, trace->rows[trace->width] = 8;
   FigureBench drawn = draw(made);
-  check_data(&drawn, "svgd-std", "$d1 << EOD\n1 6 \n8 106 \nEOD\n$d2 << EOD\n1 12 \n8 112 \nEOD\n");
+  check_data(&drawn, "svgd-std", "$d1 << EOD\n1 7 \n8 107 \nEOD\n$d2 << EOD\n1 13 \n8 113 \nEOD\n");
   check_panel(&drawn, "svgd-std", "  set ylabel \"mean std\" noenhanced\n");
   check_panel(&drawn, "svgd-std", "  set logscale y\n");
-  check_data(&drawn, "svgd-coverage", "$d1 << EOD\n1 9 \n8 109 \nEOD\n$d2 << EOD\n1 15 \n8 115 \nEOD\n");
+  check_data(&drawn, "svgd-coverage", "$d1 << EOD\n1 10 \n8 110 \nEOD\n$d2 << EOD\n1 16 \n8 116 \nEOD\n");
   check_panel(&drawn, "svgd-coverage",
               "  set ylabel \"coverage\" noenhanced\n  unset logscale y\n"
-              "  set yrange [3.7:120.3]\n");
+              "  set yrange [4.7:121.3]\n");
   check_panel(&drawn, "svgd-coverage", "  set xrange [0.895:8.105]\n");
+  check_data(&drawn, "svgd-stein", "$d1 << EOD\n1 4 \n8 104 \nEOD\n");
+  check_panel(&drawn, "svgd-stein", "  set ylabel \"discrepancy\" noenhanced\n");
   assert_non_null(strstr(sheet_of(&drawn, "svgd-std")->keys.bytes,
                          "with lines lw 1.5 lc rgb \"#000072b2\" title \"u\" noenhanced"));
   assert_non_null(strstr(sheet_of(&drawn, "svgd-std")->keys.bytes,

@@ -281,6 +281,7 @@ static void check_optimizer(RpinnSvgdOptimizer optimizer, bool undivided) {
     for (size_t k = 0; k < n * N; k++) check_relative(rpinn_svgd_particles(fixture.svgd)[k], x[k], 1e-12);
     for (size_t i = 0; i < n; i++)
       check_relative(rpinn_svgd_log_densities(fixture.svgd)[i], density[i], 1e-12);
+    for (size_t k = 0; k < n * N; k++) check_relative(rpinn_svgd_gradients(fixture.svgd)[k], g[k], 1e-10);
     check_relative(rpinn_svgd_bandwidth(fixture.svgd), h, 1e-12);
     check_relative(rpinn_svgd_mean_norm(fixture.svgd), norm, 1e-12);
   }

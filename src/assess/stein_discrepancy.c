@@ -19,6 +19,7 @@ enum { BLOCK = 128 }; /* rows of the products at a time */
 typedef struct Points {
   size_t n, N;
   const double *gradients; /* [n][N] */
+  double *mean;            /* [N] */
   double *centred;         /* [n][N] x */
   double *squares;         /* [n] x_i.x_i */
   double *slopes;          /* [n] x_i.g_i */
@@ -30,6 +31,7 @@ typedef struct Points {
 
 static bool allocate(RpinnArena *arena, Points *points) {
   size_t n = points->n, block = n < BLOCK ? n : BLOCK;
+  points->mean = RPINN_ARENA_NEW(arena, double, points->N);
   points->centred = RPINN_ARENA_NEW(arena, double, n * points->N);
   points->squares = RPINN_ARENA_NEW(arena, double, n);
   points->slopes = RPINN_ARENA_NEW(arena, double, n);
@@ -38,18 +40,16 @@ static bool allocate(RpinnArena *arena, Points *points) {
     *products[k] = RPINN_ARENA_NEW(arena, double, block *n);
     if (!*products[k]) return false;
   }
-  return points->centred && points->squares && points->slopes;
+  return points->mean && points->centred && points->squares && points->slopes;
 }
 
 static void centre(Points *points, const double *given) {
   size_t n = points->n, N = points->N;
-  for (size_t j = 0; j < N; j++) {
-    double mean = 0;
-    for (size_t i = 0; i < n; i++) mean += given[i * N + j] / (double)n;
-    for (size_t i = 0; i < n; i++) points->centred[i * N + j] = given[i * N + j] - mean;
-  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < N; j++) points->mean[j] += given[i * N + j] / (double)n;
   for (size_t i = 0; i < n; i++) {
-    const double *x = points->centred + i * N;
+    double *x = points->centred + i * N;
+    for (size_t j = 0; j < N; j++) x[j] = given[i * N + j] - points->mean[j];
     points->squares[i] = cblas_ddot((int)N, x, 1, x, 1);
     points->slopes[i] = cblas_ddot((int)N, x, 1, points->gradients + i * N, 1);
   }

@@ -15,15 +15,19 @@ static void describe_settings(const RpinnSettingsValues *settings, RpinnText *te
 
 /* ---- the way ---- */
 
-/* Columns of the trace: four of their own, and these scores of each quantity. */
-enum { FIRST_SCORE = 4, LPP = 3 };
+/* Columns of the trace: those of the particles, and these scores of each quantity. */
+enum { LPP = 3 };
+static const char *const own[RPINN_TRACE_OWN] = {[RPINN_TRACE_ITERATION] = "iteration",
+                                                 [RPINN_TRACE_LOG_DENSITY] = "mean_log_density",
+                                                 [RPINN_TRACE_BANDWIDTH] = "bandwidth",
+                                                 [RPINN_TRACE_NORM] = "mean_norm",
+                                                 [RPINN_TRACE_DISCREPANCY] = "stein_discrepancy"};
 static const char *const scores[RPINN_TRACE_SCORES] = {"rl2", "linf",      "mean_std",
                                                        "lpp", "lpp_table", "coverage"};
 
-/* iteration,mean_log_density,bandwidth,mean_norm and the scores of each quantity. */
 static void write_trace(const RpinnRun *run, RpinnText *csv) {
   const RpinnParticleTrace *trace = &run->results.particles;
-  rpinn_text_append(csv, "iteration,mean_log_density,bandwidth,mean_norm");
+  for (size_t k = 0; k < RPINN_TRACE_OWN; k++) rpinn_text_append(csv, "%s%s", k ? "," : "", own[k]);
   for (size_t q = 0; q < run->outputs.num_quantities; q++)
     for (size_t k = 0; k < RPINN_TRACE_SCORES; k++)
       rpinn_text_append(csv, ",%s_%s", run->problem->predicted[q].name, scores[k]);
@@ -39,13 +43,14 @@ static void write_json(const RpinnRun *run, RpinnJson *json) {
   if (!trace->num_rows) return;
   const double *last = trace->rows + (trace->num_rows - 1) * trace->width;
   rpinn_json_open(json, "particles", '{');
-  rpinn_json_number(json, "iterations", last[0]);
-  rpinn_json_number(json, "mean_log_density", last[1]);
-  rpinn_json_number(json, "bandwidth", last[2]);
+  rpinn_json_number(json, "iterations", last[RPINN_TRACE_ITERATION]);
+  rpinn_json_number(json, "mean_log_density", last[RPINN_TRACE_LOG_DENSITY]);
+  rpinn_json_number(json, "bandwidth", last[RPINN_TRACE_BANDWIDTH]);
+  rpinn_json_number(json, "stein_discrepancy", last[RPINN_TRACE_DISCREPANCY]);
   rpinn_json_text(json, "repulsion", run->problem->settings.values[RPINN_SETTING_REPULSION].text);
   rpinn_json_open(json, "lpp_peaks", '{');
   for (size_t q = 0; q < run->outputs.num_quantities; q++) {
-    size_t best = 0, column = FIRST_SCORE + q * RPINN_TRACE_SCORES;
+    size_t best = 0, column = RPINN_TRACE_OWN + q * RPINN_TRACE_SCORES;
     for (size_t k = 1; k < trace->num_rows; k++)
       if (trace->rows[k * trace->width + column + LPP] > trace->rows[best * trace->width + column + LPP])
         best = k;
@@ -64,6 +69,8 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_summary_member_lines(summary, table);
   if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
   rpinn_text_append(table, "  repulsion %s", rpinn_summary_text(particles, "repulsion"));
+  double discrepancy = rpinn_summary_number(particles, "stein_discrepancy");
+  if (isfinite(discrepancy)) rpinn_text_append(table, "; kernel Stein discrepancy %.3g", discrepancy);
   peaks = rpinn_json_find(particles, "lpp_peaks");
   const char *before = "; along the iterations (svgd_trace.csv) LPP was highest";
   for (const RpinnJsonValue *item = peaks ? peaks->first : NULL; item; item = item->next) {

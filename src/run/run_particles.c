@@ -8,6 +8,7 @@
 #include "maker.h"
 #include "member_statistics.h"
 #include "moments.h"
+#include "rpinn/stein.h"
 #include "rpinn/svgd.h"
 #include "run_draws.h"
 #include "run_progress.h"
@@ -29,9 +30,27 @@ typedef struct Session {
   RpinnRunProgress progress;
   RpinnScore *scores;                /* [quantities and held-out terms] */
   double *values, *mean, *deviation; /* [outputs.num_values] */
+  double *before; /* [particles][parameters] where gradients of a traced iteration are taken */
 } Session;
 
 /* ---- the way ---- */
+
+/* Where the particles were, with the gradients that they moved by. */
+static RpinnStatus trace_particles(Session *session, double *columns) {
+  const RpinnSvgd *svgd = session->svgd;
+  const double *densities = rpinn_svgd_log_densities(svgd);
+  RpinnSteinDiscrepancy discrepancy;
+  double mean = 0;
+  RPINN_TRY(rpinn_stein_discrepancy(session->context, session->num_particles, session->num_parameters,
+                                    session->before, rpinn_svgd_gradients(svgd), &discrepancy));
+  for (size_t i = 0; i < session->num_particles; i++) mean += densities[i] / (double)session->num_particles;
+  columns[RPINN_TRACE_ITERATION] = (double)rpinn_svgd_num_iterations(svgd);
+  columns[RPINN_TRACE_LOG_DENSITY] = mean;
+  columns[RPINN_TRACE_BANDWIDTH] = rpinn_svgd_bandwidth(svgd);
+  columns[RPINN_TRACE_NORM] = rpinn_svgd_mean_norm(svgd);
+  columns[RPINN_TRACE_DISCREPANCY] = discrepancy.value;
+  return RPINN_OK;
+}
 
 /* The scores where the particles are now. The published figures are those of such a moment. */
 static RpinnStatus trace_scores(Session *session) {
@@ -49,13 +68,10 @@ static RpinnStatus trace_scores(Session *session) {
   if (status == RPINN_OK) rpinn_moments_get(moments, session->mean, session->deviation);
   rpinn_moments_destroy(moments);
   RPINN_TRY(status);
-  double *row = trace->rows + trace->num_rows++ * trace->width, mean = 0;
-  const double *densities = rpinn_svgd_log_densities(session->svgd);
-  for (size_t i = 0; i < session->num_particles; i++) mean += densities[i] / (double)session->num_particles;
-  *row++ = (double)rpinn_svgd_num_iterations(session->svgd);
-  *row++ = mean;
-  *row++ = rpinn_svgd_bandwidth(session->svgd);
-  *row++ = rpinn_svgd_mean_norm(session->svgd);
+  double *row = trace->rows + trace->num_rows * trace->width;
+  RPINN_TRY(trace_particles(session, row));
+  trace->num_rows++;
+  row += RPINN_TRACE_OWN;
   for (size_t q = 0; q < run->outputs.num_quantities; q++) {
     RpinnScore *score = &session->scores[q];
     rpinn_score_moments(score, session->mean, session->deviation, session->num_particles > 1);
@@ -79,7 +95,9 @@ static RpinnStatus allocate(Session *session) {
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
-  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities)
+  session->before = malloc(session->num_particles * session->num_parameters * sizeof(double));
+  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities ||
+      !session->before)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
@@ -105,14 +123,12 @@ static RpinnSvgdOptions read_options(const Session *session) {
 
 static RpinnStatus save_state(Session *session) {
   const RpinnParticleTrace *trace = &session->run->results.particles;
-  size_t trace_bytes = trace->num_rows * trace->width * sizeof(double);
-  size_t size = sizeof(uint64_t) + trace_bytes + rpinn_svgd_state_size(session->svgd);
+  size_t trace_size = rpinn_particle_trace_size(trace),
+         size = trace_size + rpinn_svgd_state_size(session->svgd);
   char *state = malloc(size);
-  uint64_t num_rows = trace->num_rows;
   if (!state) return rpinn_fail_memory(session->context);
-  memcpy(state, &num_rows, sizeof num_rows);
-  memcpy(state + sizeof num_rows, trace->rows, trace_bytes);
-  rpinn_svgd_save(session->svgd, state + sizeof num_rows + trace_bytes);
+  rpinn_particle_trace_save(trace, state);
+  rpinn_svgd_save(session->svgd, state + trace_size);
   RpinnStatus status = rpinn_member_store_put_state(session->context, session->run->store,
                                                     rpinn_chain_state_key(0), state, size);
   free(state);
@@ -190,18 +206,26 @@ static RpinnStatus store_particles(Session *session) {
 
 /* ---- the run ---- */
 
+/* An iteration, with a row of the trace where one is due. */
+static RpinnStatus iterate(Session *session) {
+  size_t next = rpinn_svgd_num_iterations(session->svgd) + 1;
+  bool is_traced = next % session->run->results.particles.every == 0 || next == session->num_iterations;
+  if (is_traced)
+    memcpy(session->before, rpinn_svgd_particles(session->svgd),
+           session->num_particles * session->num_parameters * sizeof(double));
+  RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, 1));
+  return is_traced ? trace_scores(session) : RPINN_OK;
+}
+
 static RpinnStatus advance(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRunProgress *progress = &session->progress;
   double limit = rpinn_driver_time_limit(driver), begun = rpinn_steady_seconds(), saved = begun;
-  size_t every = session->run->results.particles.every;
   progress->done = rpinn_svgd_num_iterations(session->svgd);
   while (progress->done < session->num_iterations && !driver->interrupted && !driver->out_of_time) {
-    RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, 1));
+    RPINN_TRY(iterate(session));
     progress->done = rpinn_svgd_num_iterations(session->svgd);
     progress->iterations = ++progress->done_here;
-    if (progress->done % every == 0 || progress->done == session->num_iterations)
-      RPINN_TRY(trace_scores(session));
     rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
     bool more = progress->done < session->num_iterations;
     double time = rpinn_steady_seconds();
@@ -253,6 +277,7 @@ static void destroy_session(Session *session) {
   free(session->mean);
   free(session->deviation);
   free(session->densities);
+  free(session->before);
   free(session);
 }
 

@@ -338,6 +338,10 @@ const double *rpinn_svgd_log_densities(const RpinnSvgd *svgd) {
   return svgd->log_densities;
 }
 
+const double *rpinn_svgd_gradients(const RpinnSvgd *svgd) {
+  return svgd->gradients.values;
+}
+
 double rpinn_svgd_bandwidth(const RpinnSvgd *svgd) {
   return svgd->bandwidth;
 }

@@ -4,32 +4,28 @@
 
 /* ---- create ---- */
 
-static bool create_caller(RpinnArena *arena, const RpinnSvgdGradients *gradients,
-                          const RpinnBatchLogDensity *target, RpinnSvgdCaller *caller) {
-  size_t group = gradients->group, N = gradients->N;
+static bool create_caller(RpinnArena *arena, size_t group, const RpinnBatchLogDensity *target,
+                          RpinnSvgdCaller *caller) {
   *caller = (RpinnSvgdCaller){.target = *target,
                               .members = RPINN_ARENA_NEW(arena, size_t, group),
                               .thetas = RPINN_ARENA_NEW(arena, const double *, group),
                               .gradients = RPINN_ARENA_NEW(arena, double *, group)};
-  if (!caller->members || !caller->thetas || !caller->gradients) return false;
-  for (size_t k = 0; k < group; k++) {
-    caller->gradients[k] = RPINN_ARENA_NEW(arena, double, N);
-    if (!caller->gradients[k]) return false;
-  }
-  return true;
+  return caller->members && caller->thetas && caller->gradients;
 }
 
 bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets,
                                  const RpinnBatchLogDensity *targets, RpinnSvgdGradients *gradients) {
+  size_t N = targets[0].num_parameters;
   *gradients = (RpinnSvgdGradients){.n = n,
-                                    .N = targets[0].num_parameters,
+                                    .N = N,
                                     .group = targets[0].group < n ? targets[0].group : n,
                                     .num_callers = num_targets,
                                     .callers = RPINN_ARENA_NEW(arena, RpinnSvgdCaller, num_targets),
-                                    .statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n)};
-  if (!gradients->callers || !gradients->statuses) return false;
+                                    .statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n),
+                                    .values = RPINN_ARENA_NEW(arena, double, n *N)};
+  if (!gradients->callers || !gradients->statuses || !gradients->values) return false;
   for (size_t k = 0; k < num_targets; k++)
-    if (!create_caller(arena, gradients, &targets[k], &gradients->callers[k])) return false;
+    if (!create_caller(arena, gradients->group, &targets[k], &gradients->callers[k])) return false;
   return true;
 }
 
@@ -51,11 +47,12 @@ static bool all_finite(const double *numbers, size_t count) {
   return finite;
 }
 
-static RpinnStatus call(RpinnSvgdCaller *caller, size_t first, size_t count, size_t N,
-                        const double *particles, double *log_densities) {
+static RpinnStatus call(const RpinnSvgdGradients *gradients, RpinnSvgdCaller *caller, size_t first,
+                        size_t count, const double *particles, double *log_densities) {
   for (size_t k = 0; k < count; k++) {
     caller->members[k] = first + k;
-    caller->thetas[k] = particles + (first + k) * N;
+    caller->thetas[k] = particles + (first + k) * gradients->N;
+    caller->gradients[k] = gradients->values + (first + k) * gradients->N;
   }
   caller->failed_at = first;
   return caller->target.evaluate(&caller->context, caller->target.data, count, caller->members,
@@ -70,7 +67,7 @@ void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread,
   size_t first = group * gradients->group, left = gradients->n - first, N = gradients->N;
   size_t count = left < gradients->group ? left : gradients->group;
   if (rpinn_context_error(&caller->context)->status != RPINN_OK) return;
-  RpinnStatus status = call(caller, first, count, N, particles, log_densities);
+  RpinnStatus status = call(gradients, caller, first, count, particles, log_densities);
   for (size_t k = 0; k < count; k++) {
     size_t i = first + k;
     gradients->statuses[i] = status;

@@ -20,7 +20,7 @@ typedef struct RpinnSvgdCaller {
   size_t failed_at;       /* the first particle of the group that these are about */
   size_t *members;        /* [group] of the call: the particles */
   const double **thetas;  /* [group] */
-  double **gradients;     /* [group][N] */
+  double **gradients;     /* [group] of them, among those of all particles */
 } RpinnSvgdCaller;
 
 typedef struct RpinnSvgdGradients {
@@ -28,6 +28,7 @@ typedef struct RpinnSvgdGradients {
   size_t num_callers;
   RpinnSvgdCaller *callers; /* [num_callers], one a thread */
   RpinnStatus *statuses;    /* [n] */
+  double *values;           /* [n][N] */
 } RpinnSvgdGradients;
 
 /* One target for each thread. From the arena; false when out of memory. */
@@ -37,7 +38,7 @@ bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets
 /* For all particles [n][N]: `begin`, then every group once, by any thread, then `report`. */
 void rpinn_svgd_gradients_begin(RpinnSvgdGradients *gradients);
 size_t rpinn_svgd_gradients_num_groups(const RpinnSvgdGradients *gradients);
-/* Sets log_densities [n] and the kernel's gradients, each for the particles of the group. */
+/* Sets log_densities [n], values and the kernel's gradients, each for the particles of the group. */
 void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
                                    const double *particles, double *log_densities, RpinnSvgdKernel *kernel);
 /* The first particle whose target failed, or where log density or gradient are not finite. */

@@ -56,6 +56,7 @@ with members 's/"apply": true/"apply": false/; s/"method": "rpinn"/"method": "en
 with members 's/"correction": "mh"/"correction": "none"/; s/"reason": ""/"reason": "of that"/' '  warning: --correct mh was not done: of that'
 with members 's/"correction": "mh"/"correction": "none"/; s/"correction_asked": true/"correction_asked": false/' '!Metropolis'
 with members 's/"correction": "mh"/"correction": "none"/; s/"correction_asked": true/"correction_asked": false/' '!--correct'
+with particles 's/"iterations": 20,/"iterations": 20, "stein_discrepancy": 3.25,/' '  repulsion undivided; kernel Stein discrepancy 3.25; along the iterations'
 with members 's/"samples": 95/"samples": 1/' 'method rpinn: 1 member by lbfgs'
 
 with particles 's/"samples": 1,/"samples": 2,/' 'method svgd: 2 particles by adagrad'
