@@ -66,6 +66,32 @@ static void disagreement(void **state) {
       "each other, or change the parameters or the prior.");
 }
 
+/* Of many short chains nested R-hat is asked for, and nothing of each by itself. */
+static void superchains(void **state) {
+  (void)state;
+  Evidence made;
+  make_sound(&made);
+  made.evidence.num_superchains = 2;
+  for (size_t i = 0; i < SCALARS; i++)
+    made.scalars[i] = (RpinnScalarHealth){.name = made.scalars[i].name,
+                                          .statistics = {.rhat = 3, .ess_bulk = nothing, .ess_tail = 1},
+                                          .nested_rhat = 1.009};
+  made.chains[1].energy_fraction = 0.1;
+  assert_int_equal(rpinn_chain_findings(&made.evidence).num_findings, 0);
+  made.scalars[1].nested_rhat = 1.02, made.scalars[2].nested_rhat = 1.05;
+  check_finding(
+      &made, RPINN_FINDING_NESTED_RHAT, true, 2, 1.05,
+      "Nested R-hat of 2 superchains is above 1.01 for 2 of 3 scalars, up to 1.05 for 'beta.1': chains have "
+      "not forgotten where they began.",
+      "Lengthen the warmup. Where a start has few chains, more chains make nested R-hat smaller, too.");
+  assert_int_equal(rpinn_chain_findings(&made.evidence).findings[0].severity, RPINN_SEVERITY_CAUTION);
+  made.scalars[2].nested_rhat = 1.1;
+  assert_int_equal(rpinn_chain_findings(&made.evidence).findings[0].severity, RPINN_SEVERITY_BAD);
+  check_relative(rpinn_scalar_badness(&made.scalars[1], CHAINS), 2, 1e-9);
+  made.scalars[1].nested_rhat = made.scalars[2].nested_rhat = nothing;
+  assert_int_equal(rpinn_chain_findings(&made.evidence).findings[0].kind, RPINN_FINDING_NO_STATISTICS);
+}
+
 static void small_sizes(void **state) {
   (void)state;
   Evidence made;
@@ -289,10 +315,14 @@ static void badness(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(disagreement),          cmocka_unit_test(small_sizes),
-      cmocka_unit_test(missing_statistics),    cmocka_unit_test(trajectories),
-      cmocka_unit_test(energies_and_steps),    cmocka_unit_test(page_of_known_numbers),
-      cmocka_unit_test(json_of_known_numbers), cmocka_unit_test(badness)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(disagreement),
+                                     cmocka_unit_test(superchains),
+                                     cmocka_unit_test(small_sizes),
+                                     cmocka_unit_test(missing_statistics),
+                                     cmocka_unit_test(trajectories),
+                                     cmocka_unit_test(energies_and_steps),
+                                     cmocka_unit_test(page_of_known_numbers),
+                                     cmocka_unit_test(json_of_known_numbers),
+                                     cmocka_unit_test(badness)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

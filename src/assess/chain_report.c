@@ -42,6 +42,8 @@ static void append_scalar(RpinnText *text, int width, const RpinnScalarHealth *s
   append_number(text, 9, "%.0f", s->ess_bulk);
   append_number(text, 9, "%.0f", s->ess_tail);
   append_number(text, 8, fabs(s->rhat) < 100 ? "%.4f" : "%.3g", s->rhat);
+  if (scalar->nested_rhat != 0)
+    append_number(text, 8, fabs(scalar->nested_rhat) < 100 ? "%.4f" : "%.3g", scalar->nested_rhat);
   rpinn_text_append(text, "\n");
 }
 
@@ -61,8 +63,9 @@ static bool append_scalars(RpinnText *text, const RpinnChainEvidence *evidence, 
     if (length > (size_t)width) width = length < WIDEST_NAME ? (int)length : WIDEST_NAME;
   }
   if (shown < count) rpinn_text_append(text, "the worst %zu of %zu scalars; --all shows all\n", shown, count);
-  rpinn_text_append(text, "  %-*s %10s %10s %10s %10s %10s %10s %9s %9s %8s\n", width, "", "mean", "mcse",
-                    "sd", "5 %", "median", "95 %", "ess bulk", "ess tail", "R-hat");
+  rpinn_text_append(text, "  %-*s %10s %10s %10s %10s %10s %10s %9s %9s %8s%s\n", width, "", "mean", "mcse",
+                    "sd", "5 %", "median", "95 %", "ess bulk", "ess tail", "R-hat",
+                    evidence->num_superchains ? "   nested" : "");
   for (size_t i = 0; i < shown; i++) append_scalar(text, width, &evidence->scalars[ranks[i].scalar]);
   free(ranks);
   return true;
@@ -133,6 +136,7 @@ static void json_of_scalar(RpinnJson *json, const RpinnScalarHealth *scalar) {
   rpinn_json_boolean(json, "constant", scalar->constant);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     rpinn_json_number(json, numbers[i].key, numbers[i].value);
+  if (scalar->nested_rhat != 0) rpinn_json_number(json, "rhat_nested", scalar->nested_rhat);
   rpinn_json_close(json, '}');
 }
 

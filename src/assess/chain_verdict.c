@@ -78,6 +78,28 @@ static void judge_rhat(const RpinnChainEvidence *evidence, RpinnChainFindings *f
             "each other, or change the parameters or the prior.");
 }
 
+/* Of superchains, whose chains began at one point. */
+static void judge_nested_rhat(const RpinnChainEvidence *evidence, RpinnChainFindings *findings) {
+  size_t count = 0;
+  const RpinnScalarHealth *worst = NULL;
+  for (size_t i = 0; i < evidence->num_scalars; i++) {
+    const RpinnScalarHealth *scalar = &evidence->scalars[i];
+    if (!(scalar->nested_rhat > RPINN_RHAT_LIMIT)) continue;
+    count++;
+    if (!worst || scalar->nested_rhat > worst->nested_rhat) worst = scalar;
+  }
+  if (!worst) return;
+  double rhat = worst->nested_rhat;
+  RpinnChainFinding *finding = add_finding(findings, RPINN_FINDING_NESTED_RHAT, count, rhat, worst->name);
+  if (rhat < CLEARLY_APART) finding->severity = RPINN_SEVERITY_CAUTION;
+  say(finding->what,
+      "Nested R-hat of %zu superchains is above %g for %zu of %zu scalars, up to %.3g for '%.80s': chains "
+      "have not forgotten where they began.",
+      evidence->num_superchains, RPINN_RHAT_LIMIT, count, evidence->num_scalars, rhat, worst->name);
+  say(finding->advice,
+      "Lengthen the warmup. Where a start has few chains, more chains make nested R-hat smaller, too.");
+}
+
 static void judge_size(const RpinnChainEvidence *evidence, RpinnChainFindingKind kind,
                        RpinnChainFindings *findings) {
   bool bulk = kind == RPINN_FINDING_ESS_BULK;
@@ -121,7 +143,9 @@ static void judge_missing(const RpinnChainEvidence *evidence, RpinnChainFindings
   for (size_t i = 0; i < evidence->num_scalars; i++) {
     const RpinnScalarHealth *scalar = &evidence->scalars[i];
     const RpinnConvergence *statistics = &scalar->statistics;
-    bool missing = isnan(statistics->rhat) || isnan(statistics->ess_bulk) || isnan(statistics->ess_tail);
+    bool missing = evidence->num_superchains ? isnan(scalar->nested_rhat)
+                                             : isnan(statistics->rhat) || isnan(statistics->ess_bulk) ||
+                                                   isnan(statistics->ess_tail);
     if (scalar->constant || !missing) continue;
     if (!count++) name = scalar->name;
   }
@@ -139,6 +163,8 @@ double rpinn_scalar_badness(const RpinnScalarHealth *scalar, size_t num_chains) 
   const RpinnConvergence *statistics = &scalar->statistics;
   double limit = RPINN_ESS_PER_CHAIN * (double)num_chains;
   if (scalar->constant) return -1;
+  if (isnan(scalar->nested_rhat)) return (double)INFINITY;
+  if (scalar->nested_rhat > 0) return (scalar->nested_rhat - 1) / (RPINN_RHAT_LIMIT - 1);
   double parts[3] = {(statistics->rhat - 1) / (RPINN_RHAT_LIMIT - 1), limit / statistics->ess_bulk,
                      limit / statistics->ess_tail};
   double worst = 0;
@@ -267,11 +293,15 @@ static void judge_number(const RpinnChainEvidence *evidence, RpinnChainFindings 
 
 RpinnChainFindings rpinn_chain_findings(const RpinnChainEvidence *evidence) {
   RpinnChainFindings findings = {.healthy = true};
-  judge_rhat(evidence, &findings);
-  judge_size(evidence, RPINN_FINDING_ESS_BULK, &findings);
-  judge_size(evidence, RPINN_FINDING_ESS_TAIL, &findings);
+  if (evidence->num_superchains) {
+    judge_nested_rhat(evidence, &findings);
+  } else {
+    judge_rhat(evidence, &findings);
+    judge_size(evidence, RPINN_FINDING_ESS_BULK, &findings);
+    judge_size(evidence, RPINN_FINDING_ESS_TAIL, &findings);
+    judge_energy(evidence, &findings);
+  }
   judge_missing(evidence, &findings);
-  judge_energy(evidence, &findings);
   judge_divergences(evidence, &findings);
   if (nothing_moves(evidence))
     report_standstill(evidence, &findings);

@@ -11,6 +11,7 @@ typedef struct RpinnScalarHealth {
   const char *name;
   bool constant;               /* every draw is the same: nothing to judge, and no fault */
   RpinnConvergence statistics; /* at least rhat, ess_bulk and ess_tail; NaN: could not be computed */
+  double nested_rhat;          /* of superchains; 0 without them, NaN: could not be computed */
 } RpinnScalarHealth;
 
 /* One chain. */
@@ -25,6 +26,8 @@ typedef struct RpinnChainHealth {
 typedef struct RpinnChainEvidence {
   size_t num_chains, num_draws; /* per chain */
   size_t num_scalars;
+  size_t
+      num_superchains; /* chains are many and short, and nested R-hat judges them; 0: each is judged by itself */
   const RpinnChainHealth *chains;   /* [num_chains] */
   const RpinnScalarHealth *scalars; /* [num_scalars] */
   bool has_divergences;             /* num_divergent is known */
@@ -42,6 +45,7 @@ typedef struct RpinnChainEvidence {
 /* X(name, name in JSON, whether it means that the draws cannot be trusted) */
 #define RPINN_CHAIN_FINDING_LIST(X)                                                                          \
   X(RHAT, "rhat", true)                                                                                      \
+  X(NESTED_RHAT, "nested_rhat", true)                                                                        \
   X(ESS_BULK, "ess_bulk", true)                                                                              \
   X(ESS_TAIL, "ess_tail", true)                                                                              \
   X(NO_STATISTICS, "no_statistics", true)                                                                    \

@@ -12,6 +12,7 @@
 typedef struct ChainDiagnosis {
   const RpinnRunDiagnosis *whole;
   RpinnChainHealth *health; /* [num_chains] */
+  size_t num_superchains;
   size_t num_judged, num_parameters;
   RpinnScalarHealth *judged;     /* predictions, held-out terms and unknowns; parameters too when strict */
   RpinnScalarHealth *parameters; /* of networks */
@@ -52,6 +53,9 @@ static RpinnStatus read_scalar(ChainDiagnosis *diagnosis, const RpinnCsvTable *t
                  {"rhat_paper", &statistics->rhat_paper}};
   for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++)
     RPINN_TRY(read_cell(diagnosis, table, row, columns[k].name, columns[k].value));
+  scalar->nested_rhat = 0;
+  if (diagnosis->num_superchains)
+    RPINN_TRY(read_cell(diagnosis, table, row, "rhat_nested", &scalar->nested_rhat));
   if (!strcmp(cells[0], "unknown"))
     snprintf(name, sizeof name, "%.100s", cells[1]);
   else
@@ -109,10 +113,12 @@ static RpinnStatus read_evidence(ChainDiagnosis *diagnosis, RpinnChainEvidence *
   if (c != num_chains)
     return rpinn_fail_at(diagnosis->whole->context, list->place, "%zu chains are described; expected %zu", c,
                          num_chains);
+  diagnosis->num_superchains = (size_t)fmax(0, rpinn_summary_number(chains, "superchains"));
   RPINN_TRY(read_scalars(diagnosis));
   *evidence = (RpinnChainEvidence){.num_chains = num_chains,
                                    .num_draws = (size_t)rpinn_summary_number(chains, "draws"),
                                    .num_scalars = diagnosis->num_judged,
+                                   .num_superchains = diagnosis->num_superchains,
                                    .chains = diagnosis->health,
                                    .scalars = diagnosis->judged,
                                    .has_divergences = true,

@@ -118,6 +118,21 @@ static void write_convergence(const RpinnRun *run, RpinnText *page) {
   rpinn_table_close(page);
 }
 
+/* Of many short chains: what judges them. */
+static void write_nested(const RpinnRun *run, RpinnText *page) {
+  const RpinnChainResults *chains = &run->results.chains;
+  if (!chains->num_superchains) return;
+  rpinn_text_append(
+      page,
+      "<p>The chains are many and short: %llu in %zu superchains, whose chains began at one point. "
+      "Nested R-hat, which judges them, is at most %.3f in what is predicted and %.3f in "
+      "parameters; above 1.01 they have not forgotten where they began. The other columns are of chains one "
+      "by one, and do not count.</p>\n",
+      (unsigned long long)run->plan.num_chains, chains->num_superchains,
+      rpinn_largest(chains->num_outputs, chains->nested_outputs),
+      rpinn_largest(chains->num_parameters, chains->nested_parameters));
+}
+
 static void write_chain_table(const RpinnRun *run, RpinnText *page) {
   static const char *const columns[] = {"chain",       "acceptance",       "step size", "leapfrogs",
                                         "divergences", "at largest depth", "E-BFMI"};
@@ -160,6 +175,7 @@ RpinnStatus rpinn_report_chains(const RpinnReport *report) {
   double edges[NUM_BINS + 1];
   rpinn_text_append(page, "<section>\n<h2>Convergence of the chains</h2>\n");
   write_convergence(run, page);
+  write_nested(run, page);
   rpinn_text_append(
       page,
       "<p class=\"note\">R-hat compares the chains: 1 when they agree. ESS, the effective sample size, is "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run_record.h"
+#include "superchains.h"
 #include "task_pool.h"
 #include "unknown_noise.h"
 
@@ -19,6 +20,9 @@ typedef struct Block {
   const double *columns;         /* [num_columns][num_chains][num_draws] */
   RpinnConvergence *convergence; /* [num_columns] */
   bool in_full;
+  size_t num_superchains;
+  const size_t *superchains; /* [num_chains], where there are any */
+  double *nested;            /* [num_columns] likewise */
 } Block;
 
 typedef struct Worker {
@@ -57,14 +61,27 @@ static RpinnStatus diagnose_column(void *worker, RpinnContext *context, RpinnTas
   const double *draws = block->columns + column * block->plan->num_chains * block->plan->num_draws;
   (void)context;
   (void)pool;
+  if (block->superchains)
+    block->nested[column] = rpinn_nested_rhat(block->plan->num_chains, block->plan->num_draws, draws,
+                                              block->num_superchains, block->superchains);
   block->convergence[column] =
       block->in_full ? rpinn_convergence(own->work, draws) : rpinn_convergence_brief(own->work, draws);
   return RPINN_OK;
 }
 
-/* Columns first … first + count - 1 of the spool, in blocks that fit the memory. */
+/* Some columns of the spool, and where their figures go. */
+typedef struct Columns {
+  size_t first, count;
+  bool in_full;
+  const size_t *superchains;
+  RpinnConvergence *convergence;
+  double *nested;
+} Columns;
+
+/* In blocks that fit the memory. */
 static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, RpinnDrawSpool *spool,
-                                    size_t first, size_t count, bool in_full, RpinnConvergence *convergence) {
+                                    const Columns *wanted) {
+  size_t count = wanted->count;
   size_t column_bytes = run->plan.num_chains * run->plan.num_draws * sizeof(double);
   size_t most = column_bytes < BLOCK_BYTES ? BLOCK_BYTES / column_bytes : 1;
   if (most > count) most = count;
@@ -72,9 +89,17 @@ static RpinnStatus diagnose_columns(RpinnContext *context, const RpinnRun *run, 
   RpinnStatus status = columns ? RPINN_OK : rpinn_fail_memory(context);
   for (size_t done = 0, size; done < count && status == RPINN_OK; done += size) {
     size = count - done < most ? count - done : most;
-    status = rpinn_draw_spool_columns(context, spool, first + done, size, columns);
+    status = rpinn_draw_spool_columns(context, spool, wanted->first + done, size, columns);
     if (status != RPINN_OK) break;
-    Block block = {context, run, &run->plan, columns, convergence + done, in_full};
+    Block block = {.context = context,
+                   .run = run,
+                   .plan = &run->plan,
+                   .columns = columns,
+                   .convergence = wanted->convergence + done,
+                   .in_full = wanted->in_full,
+                   .num_superchains = run->results.chains.num_superchains,
+                   .superchains = wanted->superchains,
+                   .nested = wanted->superchains ? wanted->nested + done : NULL};
     RpinnTaskPoolResult result;
     RpinnTaskPoolOptions options = {.num_threads = run->num_posteriors,
                                     .num_tasks = size,
@@ -140,17 +165,36 @@ static RpinnStatus make_traces(RpinnContext *context, RpinnRun *run, RpinnDrawSp
   return status;
 }
 
+/* Every parameter and every output. */
+static RpinnStatus diagnose_all(RpinnContext *context, RpinnRun *run, RpinnDrawSpool *spool,
+                                const size_t *superchains) {
+  RpinnChainResults *chains = &run->results.chains;
+  chains->parameters = calloc(chains->num_parameters, sizeof *chains->parameters);
+  chains->outputs = calloc(chains->num_outputs + 1, sizeof *chains->outputs);
+  if (!chains->parameters || !chains->outputs) return rpinn_fail_memory(context);
+  if (superchains) {
+    chains->nested_parameters = calloc(chains->num_parameters, sizeof(double));
+    chains->nested_outputs = calloc(chains->num_outputs + 1, sizeof(double));
+    if (!chains->nested_parameters || !chains->nested_outputs) return rpinn_fail_memory(context);
+  }
+  Columns parameters = {0,           chains->num_parameters, false,
+                        superchains, chains->parameters,     chains->nested_parameters};
+  Columns outputs = {chains->num_parameters, chains->num_outputs,   true, superchains,
+                     chains->outputs,        chains->nested_outputs};
+  RPINN_TRY(diagnose_columns(context, run, spool, &parameters));
+  return diagnose_columns(context, run, spool, &outputs);
+}
+
 RpinnStatus rpinn_run_diagnose_chains(RpinnContext *context, RpinnRun *run, RpinnDrawSpool *spool,
                                       const double *energies) {
   RpinnChainResults *chains = &run->results.chains;
   chains->num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]);
   chains->num_outputs = run->outputs.num_values;
-  chains->parameters = calloc(chains->num_parameters, sizeof *chains->parameters);
-  chains->outputs = calloc(chains->num_outputs + 1, sizeof *chains->outputs);
-  if (!chains->parameters || !chains->outputs) return rpinn_fail_memory(context);
-  RPINN_TRY(diagnose_columns(context, run, spool, 0, chains->num_parameters, false, chains->parameters));
-  RPINN_TRY(diagnose_columns(context, run, spool, chains->num_parameters, chains->num_outputs, true,
-                             chains->outputs));
+  size_t *superchains;
+  RPINN_TRY(rpinn_superchains_find(context, run, &chains->num_superchains, &superchains));
+  RpinnStatus status = diagnose_all(context, run, spool, superchains);
+  free(superchains);
+  RPINN_TRY(status);
   for (uint64_t c = 0; c < run->plan.num_chains; c++)
     chains->chains[c].energy_fraction =
         rpinn_energy_fraction(run->plan.num_draws, energies + c * run->plan.num_draws);

@@ -15,6 +15,12 @@ RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergen
   return worst;
 }
 
+double rpinn_largest(size_t count, const double *numbers) {
+  double largest = (double)NAN;
+  for (size_t i = 0; i < count; i++) largest = fmax(largest, numbers[i]);
+  return largest;
+}
+
 void rpinn_chain_results_free(RpinnChainResults *chains, uint64_t num_chains) {
   for (uint64_t c = 0; chains->chains && c < num_chains; c++) {
     free(chains->chains[c].mean);
@@ -24,6 +30,8 @@ void rpinn_chain_results_free(RpinnChainResults *chains, uint64_t num_chains) {
   free(chains->chains);
   free(chains->parameters);
   free(chains->outputs);
+  free(chains->nested_parameters);
+  free(chains->nested_outputs);
   free(chains->best_trace);
   free(chains->worst_trace);
   free(chains->energy_trace);

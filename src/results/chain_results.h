@@ -24,6 +24,8 @@ typedef struct RpinnChainResults {
   size_t num_outputs;
   RpinnConvergence *parameters;                    /* [num_parameters] */
   RpinnConvergence *outputs;                       /* [num_outputs]: quantities, held-out terms, unknowns */
+  size_t num_superchains;                          /* 0: chains are judged one by one */
+  double *nested_parameters, *nested_outputs;      /* nested R-hat of the same; NULL without superchains */
   size_t best, worst;                              /* parameters by R-hat */
   size_t num_trace;                                /* points of each trace below */
   double *best_trace, *worst_trace, *energy_trace; /* [num_chains][num_trace], evenly thinned */
@@ -37,6 +39,8 @@ typedef struct RpinnWorstConvergence {
   double max_rhat, max_rhat_paper, min_ess_bulk, min_ess_tail; /* NaN: no scalar has one */
   size_t num_scalars, num_unmixed;                             /* unmixed: R-hat above 1.01 */
 } RpinnWorstConvergence;
+/* The largest of some numbers; NaN where there is none. */
+double rpinn_largest(size_t count, const double *numbers);
 RpinnWorstConvergence rpinn_worst_convergence(size_t count, const RpinnConvergence *convergence);
 
 #endif

@@ -297,6 +297,12 @@ void rpinn_summary_chain_lines(const RpinnJsonValue *summary, RpinnText *table) 
     table_worst(item->key, item, table);
   const RpinnJsonValue *parameters = rpinn_json_find(chains, "parameters");
   if (parameters) table_worst("parameters", parameters, table);
+  double num_superchains = rpinn_summary_number(chains, "superchains");
+  if (num_superchains > 0)
+    rpinn_text_append(
+        table, "\n  nested R-hat of %.0f superchains at most %.3f in what is predicted, %.3f in parameters\n",
+        num_superchains, rpinn_summary_number(chains, "max_nested_rhat"),
+        rpinn_summary_number(chains, "max_nested_rhat_parameters"));
   rpinn_text_append(table, "\n  %-16s %10s %10s %12s %12s %8s\n", "chain", "acceptance", "step", "leapfrogs",
                     "divergences", "E-BFMI");
   size_t number = 1;

@@ -32,35 +32,47 @@ static void describe_settings(const RpinnSettingsValues *settings, RpinnText *te
 
 /* One line per scalar: what `rpinn diagnose` reads. */
 static void csv_convergence(RpinnText *csv, const char *group, const char *name, size_t index,
-                            const RpinnConvergence *convergence) {
+                            const RpinnConvergence *convergence, const double *nested) {
   const double values[] = {convergence->mean,      convergence->mcse_mean, convergence->sd,
                            convergence->q5,        convergence->median,    convergence->q95,
                            convergence->ess_bulk,  convergence->ess_tail,  convergence->rhat,
                            convergence->rhat_paper};
   enum { NUM_VALUES = sizeof values / sizeof values[0] };
   rpinn_text_append(csv, "%s,%s,%zu,", group, name, index);
-  for (size_t k = 0; k < NUM_VALUES; k++) rpinn_csv_append_number(csv, values[k], k + 1 == NUM_VALUES);
+  for (size_t k = 0; k < NUM_VALUES; k++)
+    rpinn_csv_append_number(csv, values[k], k + 1 == NUM_VALUES && !nested);
+  if (nested) rpinn_csv_append_number(csv, *nested, true);
+}
+
+/* NULL without superchains. */
+static const double *nested_of(const double *nested, size_t scalar) {
+  return nested ? &nested[scalar] : NULL;
 }
 
 static void write_diagnostics(const RpinnRun *run, RpinnText *csv) {
   const RpinnChainResults *chains = &run->results.chains;
   const RpinnPosterior *posterior = run->posteriors[0];
   size_t at = 0;
-  rpinn_text_append(csv, "group,name,index,mean,mcse,sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper\n");
+  rpinn_text_append(csv, "group,name,index,mean,mcse,sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper%s\n",
+                    chains->num_superchains ? ",rhat_nested" : "");
   for (size_t q = 0; q < run->outputs.num_quantities; q++)
-    for (size_t p = 0; p < run->outputs.num_points; p++)
-      csv_convergence(csv, "quantity", run->problem->predicted[q].name, p, &chains->outputs[at++]);
+    for (size_t p = 0; p < run->outputs.num_points; p++, at++)
+      csv_convergence(csv, "quantity", run->problem->predicted[q].name, p, &chains->outputs[at],
+                      nested_of(chains->nested_outputs, at));
   for (size_t k = 0; k < run->outputs.num_tests; k++) {
     size_t term = run->outputs.test_terms[k];
-    for (size_t p = 0; p < posterior->data->terms[term].points.count; p++)
-      csv_convergence(csv, "test", run->problem->terms[term].name, p, &chains->outputs[at++]);
+    for (size_t p = 0; p < posterior->data->terms[term].points.count; p++, at++)
+      csv_convergence(csv, "test", run->problem->terms[term].name, p, &chains->outputs[at],
+                      nested_of(chains->nested_outputs, at));
   }
-  for (size_t k = 0; k < run->outputs.num_scalars; k++)
-    csv_convergence(csv, "unknown", rpinn_draw_outputs_scalar(posterior, k), 0, &chains->outputs[at++]);
+  for (size_t k = 0; k < run->outputs.num_scalars; k++, at++)
+    csv_convergence(csv, "unknown", rpinn_draw_outputs_scalar(posterior, k), 0, &chains->outputs[at],
+                    nested_of(chains->nested_outputs, at));
   for (size_t f = 0; f < run->problem->num_fields; f++)
     for (size_t i = 0; i < posterior->networks[f].num_trainable; i++)
       csv_convergence(csv, "parameter", run->problem->fields[f].name, i,
-                      &chains->parameters[posterior->networks[f].parameter_start + i]);
+                      &chains->parameters[posterior->networks[f].parameter_start + i],
+                      nested_of(chains->nested_parameters, posterior->networks[f].parameter_start + i));
 }
 
 const RpinnMethod rpinn_method_nuts = {

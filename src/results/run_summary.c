@@ -175,6 +175,12 @@ static void json_chains(const RpinnRun *run, RpinnJson *json) {
     rpinn_json_number(json, "warmup", run->problem->settings.values[RPINN_SETTING_WARMUP].number);
     rpinn_json_number(json, "max_depth", run->problem->settings.values[RPINN_SETTING_MAX_DEPTH].number);
     rpinn_json_text(json, "metric", run->problem->settings.values[RPINN_SETTING_METRIC].text);
+    if (chains->num_superchains) {
+      rpinn_json_number(json, "superchains", (double)chains->num_superchains);
+      rpinn_json_number(json, "max_nested_rhat", rpinn_largest(chains->num_outputs, chains->nested_outputs));
+      rpinn_json_number(json, "max_nested_rhat_parameters",
+                        rpinn_largest(chains->num_parameters, chains->nested_parameters));
+    }
     json_worst(json, "parameters", chains->num_parameters, chains->parameters);
     rpinn_json_open(json, "quantities", '{');
     for (size_t q = 0; q < run->outputs.num_quantities; q++)

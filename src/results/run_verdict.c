@@ -122,12 +122,14 @@ static RpinnStatus look_at_chains(Collection *collection) {
                                    .num_divergent = (size_t)results->chains[c].divergences,
                                    .num_at_limit = (size_t)results->chains[c].saturations};
   for (size_t i = 0; i < results->num_outputs; i++)
-    scalars[i] =
-        (RpinnScalarHealth){.constant = results->outputs[i].sd == 0, .statistics = results->outputs[i]};
+    scalars[i] = (RpinnScalarHealth){.constant = results->outputs[i].sd == 0,
+                                     .statistics = results->outputs[i],
+                                     .nested_rhat = results->nested_outputs ? results->nested_outputs[i] : 0};
   RPINN_TRY(name_scalars(collection, scalars));
   *chains = (RpinnChainEvidence){.num_chains = num_chains,
                                  .num_draws = (size_t)run->plan.num_draws,
                                  .num_scalars = results->num_outputs,
+                                 .num_superchains = results->num_superchains,
                                  .chains = health,
                                  .scalars = scalars,
                                  .has_divergences = true,

@@ -1,6 +1,7 @@
 /* Method nuts: threads over chains. Every draw that is kept goes to the store, and so does the state of a chain:
  * now and then, when the run stops, and at the end, so that a finished chain can be made longer. A chain that
  * goes on from a state makes the draws that came after it again, bit for bit. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
+#include "superchains.h"
 #include "unknown_noise.h"
 
 typedef struct Session {
@@ -119,6 +121,15 @@ static RpinnStatus find_common_length(Session *session) {
                     "--resume with a longer --time-limit goes on");
 }
 
+/* How many starts the chains share, for whoever judges them: those of an earlier run are taken in turn. */
+static RpinnStatus record_starts(const Session *session) {
+  const RpinnRunTarget *target = session->targets[0].data;
+  char text[32];
+  if (target->start != RPINN_START_RUN) return RPINN_OK;
+  snprintf(text, sizeof text, "%zu", target->num_given);
+  return rpinn_member_store_set_text(session->context, session->run->store, RPINN_NUM_STARTS_KEY, text);
+}
+
 static RpinnStatus make_chains(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
@@ -127,6 +138,7 @@ static RpinnStatus make_chains(Session *session) {
   session->made = calloc(run->plan.num_chains, sizeof *session->made);
   if (!session->saved || !session->made) return rpinn_fail_memory(session->context);
   if (driver->options->resume) RPINN_TRY(look_back(session));
+  RPINN_TRY(record_starts(session));
   session->options.saved = session->saved;
   RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
                                   .num_tasks = run->plan.num_chains,
