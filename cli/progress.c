@@ -4,24 +4,40 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
 
 static volatile sig_atomic_t stop_requested;
+static struct timespec first_request;
 
-/* The next Ctrl-C or SIGTERM comes from somebody who does not want to wait. A further SIGHUP does not: the kernel and the
- * shell both send one when a terminal is closed. */
+static double seconds_since_first(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - first_request.tv_sec) + 1e-9 * (double)(now.tv_nsec - first_request.tv_nsec);
+}
+
+/* The next Ctrl-C or SIGTERM comes from somebody who does not want to wait, unless it is the same one once more: timeout and
+ * schedulers send theirs to a process and to its group. A further SIGHUP is never such: the kernel and the shell both send one
+ * when a terminal is closed. */
 static void request_stop(int signal_number) {
-  (void)signal_number;
-  stop_requested = 1;
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  static const double same = 0.1; /* seconds */
+  if (!stop_requested) {
+    clock_gettime(CLOCK_MONOTONIC, &first_request);
+    stop_requested = 1;
+  } else if (signal_number != SIGHUP && seconds_since_first() > same) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+  }
 }
 
 void catch_signals(RpinnContext *context) {
   struct sigaction action = {.sa_handler = request_stop}, before;
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGINT); /* one at a time */
+  sigaddset(&action.sa_mask, SIGTERM);
+  sigaddset(&action.sa_mask, SIGHUP);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   bool hangup_is_ignored = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN; /* nohup */
