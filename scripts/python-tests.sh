@@ -26,14 +26,24 @@ environment() {
 rm -rf "$samples/chains"
 "$1/rpinn" run poisson-linear --method nuts --chains 3 --warmup 60 --samples 80 --max-depth 6 --keep-warmup yes --quiet \
   --out "$samples/chains"
-readers=(xarray netCDF4 h5netcdf h5py)
+for seed in 1 2; do
+  rm -rf "$samples/members-$seed"
+  "$1/rpinn" run tests/python/one_term.yaml --samples 199 --seed "$seed" --quiet --out "$samples/members-$seed"
+done
+readers=(xarray netCDF4 h5netcdf h5py matplotlib)
+
+# opened_by NAME: all checks of posterior.nc in an environment.
+opened_by() {
+  build-python/"$1"/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
+  build-python/"$1"/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
+  build-python/"$1"/bin/python -W ignore tests/python/check_arviz_functions.py "$samples/members-1" "$samples/members-2"
+}
+
 environment arviz-0 'arviz<1' "${readers[@]}"
-build-python/arviz-0/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
-build-python/arviz-0/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
+opened_by arviz-0
 if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
   environment arviz-1 'arviz>=1' "${readers[@]}"
-  build-python/arviz-1/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
-  build-python/arviz-1/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
+  opened_by arviz-1
 else
   echo "python: skipped ArviZ 1, which needs Python 3.12; RPINN_PYTHON may name one"
 fi

@@ -205,12 +205,43 @@ static void foretold_data_know_no_threads(void **state) {
   assert_memory_not_equal(foretold[0], foretold[2], NUM_MEMBERS * 6 * sizeof(double));
 }
 
+/* Importance weights of converged members: as they were found, and normalised with a smoothed tail, whose effective size
+ * summary.json has. The draws of a Metropolis chain count once each and have none. */
+static void members_have_weights(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "run", hand_yaml, "method=rpinn samples=42 optimizer=lbfgs iterations=3000");
+  HandRun run = hand_open(bench, "run");
+  const double *found = hand_numbers(&run, "sample_stats/log_weight", NUM_MEMBERS),
+               *smoothed = hand_numbers(&run, "sample_stats/smoothed_log_weight", NUM_MEMBERS);
+  double sum = 0, squares = 0, median = hand_quantile(NUM_MEMBERS, found, 0.5), level = (double)NAN;
+  for (size_t i = 0; i < NUM_MEMBERS; i++) {
+    if (found[i] < median && isnan(level)) level = smoothed[i] - found[i];
+    if (found[i] < median) check_close(smoothed[i] - found[i], level, 1e-9); /* not the tail: a constant */
+    sum += exp(smoothed[i]);
+    squares += exp(2 * smoothed[i]);
+    for (size_t j = 0; j < i; j++) /* smoothing keeps their order */
+      assert_true((found[i] - found[j]) * (smoothed[i] - smoothed[j]) >= 0);
+  }
+  assert_false(isnan(level));
+  check_close(sum, 1, 1e-12);
+  check_same(json_number(run.summary, "weights/effective_size"), 1 / squares, 1e-9, "effective_size");
+  hand_close(&run);
+
+  run_make(bench, "chain", hand_yaml, "method=rpinn samples=42 optimizer=lbfgs iterations=3000 correct=mh");
+  run = hand_open(bench, "chain");
+  int group, id;
+  assert_int_equal(nc_inq_grp_full_ncid(run.root, "/sample_stats", &group), NC_NOERR);
+  assert_int_equal(nc_inq_varid(group, "log_weight", &id), NC_ENOTVAR);
+  hand_close(&run);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(members_with_offsets),
                                      test_in_folder(members_without_offsets),
                                      test_in_folder(few_draws_have_no_intervals),
                                      test_in_folder(one_point_has_no_spread),
                                      test_in_folder(many_members),
-                                     test_in_folder(foretold_data_know_no_threads)};
+                                     test_in_folder(foretold_data_know_no_threads),
+                                     test_in_folder(members_have_weights)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,17 +51,25 @@ static const RpinnFileStatistic member_statistics[] = {{RPINN_MEMBER_LOSS, "loss
                                                        {RPINN_MEMBER_ATTEMPTS, "attempts", false}};
 enum { NUM_MEMBER_COLUMNS = sizeof member_statistics / sizeof member_statistics[0] };
 
-static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *member, const double *values) {
+/* number: among the members that did not fail. */
+static RpinnStatus write_draw(RpinnResultsPass *pass, const RpinnStoredMember *member, uint64_t number,
+                              const double *values) {
   if (!pass->with_file) return RPINN_OK;
   uint64_t stream =
       rpinn_run_stream_member(member->index, (uint32_t)member->statistics[RPINN_MEMBER_ATTEMPTS]);
-  double statistics[NUM_MEMBER_COLUMNS + 1];
+  const RpinnRun *run = pass->run;
+  double scale = rpinn_posterior_member_scale(run->posteriors[0], stream);
+  double statistics[NUM_MEMBER_COLUMNS + 3], *further = statistics + NUM_MEMBER_COLUMNS;
   for (size_t k = 0; k < NUM_MEMBER_COLUMNS; k++)
     statistics[k] = member->statistics[member_statistics[k].statistic];
-  statistics[NUM_MEMBER_COLUMNS] = rpinn_posterior_member_scale(pass->run->posteriors[0], stream);
+  if (run->posteriors[0]->sigmas.integrates) *further++ = scale;
+  if (rpinn_results_have_weights(run)) {
+    *further++ = run->results.weights.log_weights[number];
+    *further++ = run->results.weights.smoothed[number];
+  }
   RpinnPosteriorDraw draw = {.draw = pass->draw,
                              .member = member->index,
-                             .prior_scale = statistics[NUM_MEMBER_COLUMNS],
+                             .prior_scale = scale,
                              .parameters = member->parameters,
                              .statistics = statistics};
   rpinn_results_describe(pass, values, &draw);
@@ -90,8 +98,9 @@ static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, cons
   if (member->failed) return RPINN_OK;
   RPINN_TRY(keep_trace(pass, member));
   RPINN_TRY(rpinn_kept_draws_add(results->statistics, own->taken, member->statistics));
-  for (uint32_t times = times_of(pass, own->taken++); times; times--, pass->draw++) {
-    RPINN_TRY(write_draw(pass, member, values));
+  uint64_t number = own->taken++;
+  for (uint32_t times = times_of(pass, number); times; times--, pass->draw++) {
+    RPINN_TRY(write_draw(pass, member, number, values));
     rpinn_moments_add(pass->moments, values);
     RPINN_TRY(rpinn_results_keep(pass, values));
   }

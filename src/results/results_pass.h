@@ -41,6 +41,8 @@ struct RpinnDrawKind {
 RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member);
 /* posterior.nc, where it is wanted: so many draws of each chain. */
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws);
+/* Do draws count by weights, which sample_stats then has? Not those of a Metropolis chain, which count once each. */
+bool rpinn_results_have_weights(const RpinnRun *run);
 /* What the file is given of a draw's values. */
 void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, RpinnPosteriorDraw *draw);
 /* Outputs of the next draw, and its log likelihood where there is a file, into the kept draws. */

@@ -94,6 +94,10 @@ RpinnStatus rpinn_results_keep(const RpinnResultsPass *pass, const double *value
   return rpinn_kept_draws_add(run->results.likelihoods, pass->draw, &sum);
 }
 
+bool rpinn_results_have_weights(const RpinnRun *run) {
+  return run->results.weights.apply && !run->results.weights.corrected;
+}
+
 void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, RpinnPosteriorDraw *draw) {
   draw->predictions = values;
   draw->held_out = values + pass->run->outputs.num_quantities * pass->run->outputs.num_points;
@@ -115,6 +119,12 @@ RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) 
   }
   if (run->posteriors[0]->sigmas.integrates) { /* members alone have scales of their own, behind the rest */
     names[count] = "prior_scale";
+    is_boolean[count++] = false;
+  }
+  if (rpinn_results_have_weights(run)) {
+    names[count] = "log_weight";
+    is_boolean[count++] = false;
+    names[count] = "smoothed_log_weight";
     is_boolean[count++] = false;
   }
   RpinnPosteriorFileOptions options = {.method = run->problem->settings.values[RPINN_SETTING_METHOD].text,
@@ -196,6 +206,8 @@ void rpinn_run_free_results(RpinnRun *run) {
   free(results->low);
   free(results->predictive_low);
   free(results->weights.times);
+  free(results->weights.log_weights);
+  free(results->weights.smoothed);
   for (size_t k = 0; k < results->num_traces; k++) free(results->traces[k].points);
   free(results->scores);
   rpinn_kept_draws_destroy(results->kept);

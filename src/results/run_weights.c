@@ -22,7 +22,7 @@ typedef struct Weighing {
   RpinnContext *context;
   RpinnRun *run;
   Scales *scales;      /* [num_posteriors] */
-  double *log_weights; /* [draws] */
+  double *log_weights; /* [draws] the run's */
   size_t count;
 } Weighing;
 
@@ -104,17 +104,16 @@ static RpinnStatus weigh(Weighing *weighing, RpinnRunWeights *weights, bool corr
   if (!weighing->scales) return rpinn_fail_memory(weighing->context);
   for (size_t i = 0; i < run->num_posteriors; i++)
     RPINN_TRY(make_scales(weighing->context, run, run->posteriors[i], &weighing->scales[i]));
-  weighing->log_weights = calloc(run->num_samples + 1, sizeof(double));
-  double *smoothed = calloc(run->num_samples + 1, sizeof *smoothed);
-  RpinnStatus status = weighing->log_weights && smoothed ? RPINN_OK : RPINN_ERROR_MEMORY;
-  if (status == RPINN_OK) status = rpinn_draw_blocks_visit(weighing->context, &blocks);
-  if (status == RPINN_OK)
-    status = rpinn_pareto_smooth(weighing->count, weighing->log_weights, smoothed, &weights->smoothing);
-  if (status == RPINN_OK) weights->apply = weights->smoothing.usable;
-  if (status == RPINN_OK && !weights->apply) weights->reason = "a weight is not finite";
-  if (status == RPINN_OK && weights->apply && correct) status = correct_draws(weighing, weights);
-  free(smoothed);
-  return status == RPINN_ERROR_MEMORY ? rpinn_fail_memory(weighing->context) : status;
+  weights->log_weights = weighing->log_weights = calloc(run->num_samples + 1, sizeof(double));
+  weights->smoothed = calloc(run->num_samples + 1, sizeof(double));
+  if (!weights->log_weights || !weights->smoothed) return rpinn_fail_memory(weighing->context);
+  RPINN_TRY(rpinn_draw_blocks_visit(weighing->context, &blocks));
+  if (rpinn_pareto_smooth(weighing->count, weights->log_weights, weights->smoothed, &weights->smoothing) !=
+      RPINN_OK)
+    return rpinn_fail_memory(weighing->context);
+  weights->apply = weights->smoothing.usable;
+  if (!weights->apply) weights->reason = "a weight is not finite";
+  return weights->apply && correct ? correct_draws(weighing, weights) : RPINN_OK;
 }
 
 /* NULL when weights make sense, else why they do not. */
@@ -140,6 +139,5 @@ RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_
   Weighing weighing = {.context = context, .run = run};
   RpinnStatus status = weigh(&weighing, weights, correct);
   free_scales(weighing.scales, run->num_posteriors);
-  free(weighing.log_weights);
   return status;
 }

@@ -12,9 +12,11 @@ typedef struct RpinnRunWeights {
   bool apply;         /* the weights were computed */
   const char *reason; /* why not, in words; NULL where they were */
   RpinnParetoSmoothing smoothing;
-  bool corrected;    /* the draws below are those of the Metropolis chain */
-  double acceptance; /* of the chain; NaN where it was not asked for */
-  uint32_t *times;   /* [draws] how often each draw is in the chain; NULL: once */
+  bool corrected;      /* the draws below are those of the Metropolis chain */
+  double acceptance;   /* of the chain; NaN where it was not asked for */
+  uint32_t *times;     /* [draws] how often each draw is in the chain; NULL: once */
+  double *log_weights; /* [draws] as they were found; NULL where none were computed */
+  double *smoothed;    /* [draws] with a smoothed tail, normalised */
 } RpinnRunWeights;
 
 /* results.weights, from the draws in the store: so many are not failed, and so many of these converged. */
