@@ -3,6 +3,7 @@
 #include "alike_normals.h"
 #include "chain_statistics.h"
 #include "counted_allocations.h"
+#include "nuts_targets.h"
 
 #include "dual_averaging.h"
 #include "nuts_chain.h"
@@ -538,9 +539,40 @@ static void large_step_diverges_in_one_leapfrog(void **state) {
   close_bench(&bench);
 }
 
+/* Points 0, 2, 4 and 1, 5, 3 have the variances 4 and 4 and the covariance 2: 3/8 of them, and 1e-3 * 5/8 on the diagonal. */
+static void metric_of_first_points(void **state) {
+  (void)state;
+  static const double points[] = {0, 1, 2, 5, 4, 3};
+  RpinnContext *context = rpinn_context_create();
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
+  RpinnNutsOptions options = rpinn_nuts_default_options();
+  options.num_first_points = 3;
+  options.first_points = points;
+  for (size_t k = 0; k < 3; k++) {
+    RpinnNuts *nuts;
+    options.metric = metrics[k];
+    assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
+    assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (const double[]){0, 0}), RPINN_OK);
+    const double *inverse = rpinn_nuts_inverse_metric(nuts), own = 4 * 3.0 / 8 + 1e-3 * 5 / 8;
+    if (metrics[k] == RPINN_METRIC_UNIT) assert_null(inverse);
+    if (metrics[k] == RPINN_METRIC_DIAGONAL) {
+      check_relative(inverse[0], own, 1e-14);
+      check_relative(inverse[1], own, 1e-14);
+    }
+    if (metrics[k] == RPINN_METRIC_DENSE) {
+      check_relative(inverse[0], own, 1e-14);
+      check_relative(inverse[1], 2 * 3.0 / 8, 1e-14);
+      check_relative(inverse[3], own, 1e-14);
+    }
+    rpinn_nuts_destroy(nuts);
+  }
+  rpinn_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(dual_averaging_update),
                                      cmocka_unit_test(dual_averaging_restart),
+                                     cmocka_unit_test(metric_of_first_points),
                                      cmocka_unit_test(windows_of_adaptation),
                                      cmocka_unit_test(metric_regularises),
                                      cmocka_unit_test(momenta_have_the_metric),

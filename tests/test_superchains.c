@@ -20,6 +20,20 @@ static void make_members(RunBench *bench) {
   run_make(bench, "members", hand_yaml, "method=rpinn samples=3 optimizer=lm iterations=20 start=prior");
 }
 
+/* Chain 0 is the same in runs of 18 and 19 chains from 10 members. With 20 each start has two chains, and the metric begins with the
+ * spread of the members. */
+static void metric_of_starts(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "members", hand_yaml, "method=rpinn samples=10 optimizer=lm iterations=20 start=prior");
+  HandRun fewest = make_chains(bench, "fewest", 18, DRAWS), few = make_chains(bench, "few", 19, DRAWS),
+          many = make_chains(bench, "many", 20, DRAWS);
+  assert_memory_equal(few.k, fewest.k, DRAWS * sizeof *few.k);
+  for (size_t i = 0; i < DRAWS; i++) assert_true(many.k[i] != few.k[i]);
+  hand_close(&fewest);
+  hand_close(&few);
+  hand_close(&many);
+}
+
 static double nested_cell_of_k(const RunBench *bench, const char *name) {
   const RpinnCsvTable *table = run_csv(bench, name, "diagnostics.csv");
   size_t row = 0;
@@ -105,6 +119,7 @@ static void judged_one_by_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(judged_by_nested_rhat), test_in_folder(told_on_the_page),
-                                     test_in_folder(shown_by_diagnose), test_in_folder(judged_one_by_one)};
+                                     test_in_folder(shown_by_diagnose), test_in_folder(judged_one_by_one),
+                                     test_in_folder(metric_of_starts)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,17 +27,21 @@ extern "C" {
 #endif
 
 typedef struct RpinnNutsOptions {
-  size_t num_warmup;        /* iterations that adapt */
-  size_t num_draws;         /* draws to keep after warmup */
-  size_t thin;              /* iterations per draw, > 0 */
-  RpinnMetric metric;       /* adapted in windows during warmup, unless it is the unit metric */
-  unsigned max_depth;       /* a trajectory has at most 2^max_depth - 1 leapfrogs */
-  double max_energy_error;  /* a leapfrog that gains more energy than this diverges */
-  double first_step;        /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
-  double target_acceptance; /* of dual averaging, between 0 and 1 */
-  double step_adaptation;   /* share of the warmup over which the step size adapts, (0, 1]; then it stays (a
+  size_t num_warmup;  /* iterations that adapt */
+  size_t num_draws;   /* draws to keep after warmup */
+  size_t thin;        /* iterations per draw, > 0 */
+  RpinnMetric metric; /* adapted in windows during warmup, unless it is the unit metric */
+  /* Points whose spread is the inverse metric to begin with, as if they were the draws of a window; none: the unit matrix. They are
+   * borrowed while the chain is. */
+  size_t num_first_points;
+  const double *first_points; /* [num_first_points][num_parameters] */
+  unsigned max_depth;         /* a trajectory has at most 2^max_depth - 1 leapfrogs */
+  double max_energy_error;    /* a leapfrog that gains more energy than this diverges */
+  double first_step;          /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
+  double target_acceptance;   /* of dual averaging, between 0 and 1 */
+  double step_adaptation;     /* share of the warmup over which the step size adapts, (0, 1]; then it stays (a
                                metric that is updated later still searches for its step) */
-  double gamma, t0, kappa;  /* of dual averaging */
+  double gamma, t0, kappa;    /* of dual averaging */
   size_t window_start, window_base, window_end; /* iterations of the phases of metric adaptation */
 } RpinnNutsOptions;
 

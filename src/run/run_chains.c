@@ -107,6 +107,19 @@ static RpinnNutsOptions read_options(const RpinnRun *run) {
   return options;
 }
 
+/* Many chains are short ones, without the time to learn a metric from nothing. Where members of an earlier run are starts of two chains
+ * each, and there are enough of them, it begins with their spread; draws with noise levels have more numbers than members. */
+static void begin_with_spread(Session *session) {
+  enum { FEWEST = 10 };
+  const RpinnRunTarget *target = session->targets[0].data;
+  if (target->start != RPINN_START_RUN || target->num_given < FEWEST ||
+      session->run->plan.num_chains < 2 * target->num_given ||
+      session->options.num_drawn != session->targets[0].num_parameters)
+    return;
+  session->options.nuts.num_first_points = target->num_given;
+  session->options.nuts.first_points = target->given;
+}
+
 /* What there is of every chain makes up the posterior; a run that was cut by the clock may have less. */
 static RpinnStatus find_common_length(Session *session) {
   RpinnRun *run = session->run;
@@ -180,6 +193,7 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
                             .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0]),
                             .minimize = rpinn_run_minimize_options(run->problem),
                             .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number}};
+  begin_with_spread(session);
   const RpinnNutsOptions *nuts = &session->options.nuts;
   session->progress =
       (RpinnRunProgress){.driver = driver,

@@ -33,6 +33,14 @@ void rpinn_nuts_place(RpinnNuts *nuts, uint64_t seed, uint64_t chain, const doub
   rpinn_trajectory_place(&nuts->trajectory, theta);
 }
 
+static RpinnStatus take_first_metric(RpinnContext *context, RpinnNuts *nuts) {
+  const RpinnNutsOptions *options = &nuts->options;
+  if (options->num_first_points == 0) return RPINN_OK;
+  for (size_t i = 0; i < options->num_first_points; i++)
+    rpinn_nuts_metric_learn(&nuts->metric, options->first_points + i * nuts->metric.num_parameters);
+  return rpinn_nuts_metric_update(context, &nuts->metric);
+}
+
 static RpinnStatus finish_start(RpinnContext *context, RpinnNuts *nuts) {
   const RpinnPhasePoint *current = nuts->trajectory.current;
   rpinn_trajectory_settle(&nuts->trajectory);
@@ -44,6 +52,7 @@ static RpinnStatus finish_start(RpinnContext *context, RpinnNuts *nuts) {
       return rpinn_fail(context, RPINN_ERROR_NUMERIC,
                         "the gradient of parameter %zu is %g at the start of chain %llu", j,
                         current->gradient[j], (unsigned long long)nuts->number);
+  RPINN_TRY(take_first_metric(context, nuts));
   nuts->started = true;
   nuts->phase = RPINN_NUTS_AT_REST;
   return RPINN_OK;
