@@ -107,14 +107,14 @@ static void traces_of_earlier_versions_are_read(void **state) {
   RpinnContext *context = rpinn_context_create();
   double rows[ROWS * NEW];
   RpinnParticleTrace trace = {.width = NEW, .rows = rows};
-  struct {
+  struct Old {
     uint64_t num_rows;
     double rows[ROWS * OLD], particle;
   } old = {.num_rows = ROWS, .particle = 77};
   size_t used;
   for (size_t k = 0; k < (size_t)ROWS * OLD; k++) old.rows[k] = (double)(1 + k);
   assert_int_equal(rpinn_particle_trace_restore(context, &trace, (char *)&old, sizeof old, &used), RPINN_OK);
-  assert_int_equal(used, offsetof(__typeof__(old), particle));
+  assert_int_equal(used, offsetof(struct Old, particle));
   assert_int_equal(trace.num_rows, ROWS);
   for (size_t i = 0; i < ROWS; i++) {
     const double *row = rows + i * NEW;
