@@ -96,7 +96,8 @@ if ! grep -Eq '[ >][0-9]+ iterations, ' two/report.html; then complain "$(grep -
 # Where particles have no truth to be measured by
 run 0 run plain.yaml --method svgd --samples 3 --iterations 20 --out particles --quiet
 run 0 summary particles
-has "$out" $'  repulsion divided\n'
+has "$out" '  repulsion divided; kernel Stein discrepancy '
+lacks "$out" 'LPP was highest'
 # Chains that are too short for any figure
 run 0 run plain.yaml --method nuts --samples 3 --warmup 0 --first-step 1000 --out chains --quiet
 run 0 summary chains
