@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "command.h"
 
@@ -165,11 +166,13 @@ static void lines_are_ten_seconds_apart(void **state) {
 
 /* ---- signals ---- */
 
-/* A process that catches signals, goes on without readers if asked to, and gets these signals, up to three of them.
+/* A process that catches signals, goes on without readers if asked to, and gets these signals, up to three of them, so many
+ * milliseconds apart.
  * Its end: the number of the signal that killed it, or minus the exit code, which counts how often it saw the wish to
  * stop. */
-static int end_of(bool without_readers, int first, int second, int third) {
+static int end_of_spaced(long apart, bool without_readers, int first, int second, int third) {
   const int signals[] = {first, second, third};
+  const struct timespec pause = {.tv_nsec = apart * 1000000};
   pid_t process = fork();
   assert_true(process >= 0);
   if (process == 0) {
@@ -179,6 +182,7 @@ static int end_of(bool without_readers, int first, int second, int third) {
     if (without_readers) go_on_without_readers();
     if (stop_is_requested(NULL)) _exit(99);
     for (size_t k = 0; k < 3 && signals[k]; k++) {
+      if (k) nanosleep(&pause, NULL);
       raise(signals[k]);
       wishes += stop_is_requested(NULL);
     }
@@ -187,6 +191,10 @@ static int end_of(bool without_readers, int first, int second, int third) {
   int status;
   assert_true(waitpid(process, &status, 0) == process);
   return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+static int end_of(bool without_readers, int first, int second, int third) {
+  return end_of_spaced(150, without_readers, first, second, third);
 }
 
 static void a_second_signal_ends_at_once(void **state) {
@@ -199,6 +207,7 @@ static void a_second_signal_ends_at_once(void **state) {
     assert_int_equal(end_of(false, stops[k], SIGTERM, 0), SIGTERM);
   }
   assert_int_equal(end_of(false, SIGHUP, SIGHUP, SIGHUP), -3); /* a closed terminal sends several */
+  assert_int_equal(end_of_spaced(0, false, SIGINT, SIGINT, SIGTERM), -3); /* one wish, told in several ways */
   signal(SIGHUP, before);
 }
 
