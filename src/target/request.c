@@ -30,8 +30,8 @@ const char *rpinn_question_name(RpinnQuestion question) {
 void rpinn_answering_destroy(RpinnAnswering *answering) {
   if (!answering) return;
   void *parts[] = {answering->is_answered, answering->requests, answering->members,   answering->thetas,
-                   answering->inputs,      answering->values,   answering->gradients, answering->rows,
-                   answering->outputs,     answering->states};
+                   answering->inputs,      answering->values,   answering->gradients, answering->parts,
+                   answering->rows,        answering->outputs,  answering->states};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(answering);
 }
