@@ -122,6 +122,17 @@ static void losses(void **state) {
   close_figures(&drawn);
 }
 
+/* A loss that nobody followed has no figure. */
+static void losses_without_a_way(void **state) {
+  (void)state;
+  ReportBench made = make_beam();
+  for (size_t k = 0; k < made.run->results.num_traces; k++) made.run->results.traces[k].count = 1;
+  FigureBench drawn = draw(made);
+  assert_null(strstr(drawn.page.bytes, "Loss while it is minimised"));
+  assert_non_null(strstr(drawn.page.bytes, "Loss at the end"));
+  close_figures(&drawn);
+}
+
 /* ---- particles ---- */
 
 static void particles(void **state) {
@@ -285,8 +296,9 @@ static void maps_on_the_page(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(curves),    cmocka_unit_test(losses),
-                                     cmocka_unit_test(particles), cmocka_unit_test(chains),
-                                     cmocka_unit_test(maps),      cmocka_unit_test(maps_on_the_page)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(curves),          cmocka_unit_test(losses), cmocka_unit_test(losses_without_a_way),
+      cmocka_unit_test(particles),       cmocka_unit_test(chains), cmocka_unit_test(maps),
+      cmocka_unit_test(maps_on_the_page)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

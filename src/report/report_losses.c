@@ -9,8 +9,19 @@
 
 enum { MAX_BINS = 40 };
 
+/* Points of the longest trace. */
+static size_t longest_trace(const RpinnRunResults *results) {
+  size_t most = 0;
+  for (size_t k = 0; k < results->num_traces; k++)
+    if (results->traces[k].count > most) most = results->traces[k].count;
+  return most;
+}
+
+/* Nothing where no loss was followed: particles, and draws of a linearised posterior. */
 static RpinnStatus write_traces(const RpinnReport *report) {
   const RpinnRunResults *results = &report->run->results;
+  size_t most = longest_trace(results);
+  if (most < 2) return RPINN_OK;
   RpinnText *page = report->page;
   char caption[128];
   RpinnPlot plot = {.page = page,
@@ -18,12 +29,10 @@ static RpinnStatus write_traces(const RpinnReport *report) {
                     .frame = {440, 290, 58, 10, 20, 42},
                     .x = rpinn_axis_empty("iteration", false),
                     .y = rpinn_axis_empty("loss", true)};
-  size_t most = 1;
   for (size_t k = 0; k < results->num_traces; k++)
     for (size_t i = 0; i < results->traces[k].count; i++) {
       rpinn_axis_include(&plot.x, 1, &results->traces[k].points[2 * i]);
       rpinn_axis_include(&plot.y, 1, &results->traces[k].points[2 * i + 1]);
-      if (i + 1 > most) most = i + 1;
     }
   double *x = calloc(2 * most, sizeof *x), *y = x ? x + most : NULL;
   if (!x) return rpinn_fail_memory(report->context);
