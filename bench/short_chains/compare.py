@@ -23,8 +23,8 @@ def read(folder):
 
 
 def errors(short, long):
-    """Differences of means and of deviations in Monte Carlo errors."""
-    means, deviations = [], []
+    """Differences of means and of deviations in Monte Carlo errors, and ratios of deviations."""
+    means, deviations, ratios = [], [], []
     for key in short:
         a, b = ({name: float(value or "nan") for name, value in row.items() if name not in ("group", "name", "index")} for row in (short[key], long[key]))
         error = math.hypot(a["mcse"], b["mcse"])
@@ -32,17 +32,23 @@ def errors(short, long):
         if error > 0:
             means.append(abs(a["mean"] - b["mean"]) / error)
             deviations.append(abs(a["sd"] - b["sd"]) / spread)
-    return means, deviations
+            ratios.append(a["sd"] / b["sd"])
+    return means, deviations, sorted(ratios)
 
 
 def within(values):
     return f"{100 * sum(v <= 4 for v in values) / len(values):.0f} % (largest {max(values):.1f})"
 
 
+def diverged(summary):
+    chains = summary["chains"]
+    return f"{100 * chains['divergences'] / (chains['count'] * chains['draws']):.1f} %"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
-    print("| problem | numbers | long: largest R-hat | seconds | short: largest nested R-hat | seconds | members' seconds | means within 4 errors | deviations within 4 errors |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| problem | numbers | long: largest R-hat | seconds | short: largest nested R-hat | seconds | members' seconds | means within 4 errors | deviations within 4 errors | deviations, short / long: least, median, most | divergent, long and short |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name in sys.argv[2:]:
         folder = root / name
         members = json.loads((folder / "members" / "summary.json").read_text())
@@ -50,12 +56,12 @@ def main():
         if not short or not long:
             print(f"| {name} | not finished |")
             continue
-        means, deviations = errors(short_rows, long_rows)
+        means, deviations, ratios = errors(short_rows, long_rows)
         rhat = max(float(row["rhat"] or "nan") for row in long_rows.values())
         nested = max(float(row.get("rhat_nested") or "nan") for row in short_rows.values())
         print(
             f"| {name} | {len(means)} | {rhat:.3f} | {long['wall_seconds']:.0f} | {nested:.3f} | {short['wall_seconds']:.0f} | {members['wall_seconds']:.0f} "
-            f"| {within(means)} | {within(deviations)} |"
+            f"| {within(means)} | {within(deviations)} | {ratios[0]:.2f}, {ratios[len(ratios) // 2]:.2f}, {ratios[-1]:.2f} | {diverged(long)}, {diverged(short)} |"
         )
 
 
