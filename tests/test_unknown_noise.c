@@ -1,5 +1,6 @@
 /* Noise that is not known: on models that are linear in their parameters against p(eta | data) integrated on a grid here, by
  * every method; over many data sets; in files; and what is refused. */
+#include "member_slots.h"
 #include "posterior_numbers.h"
 #include "problem_bench.h"
 
@@ -256,25 +257,32 @@ static void svgd_moves_it(void **state) {
   rpinn_run_destroy(run);
 }
 
+static void joint_energy(RpinnContext *context, const RpinnMemberSlots *slots, const double *theta,
+                         double *value, double *gradient) {
+  const size_t slot = 0;
+  assert_int_equal(slots->joint.evaluate(context, slots->joint.data, 1, &slot, &theta, value, &gradient),
+                   RPINN_OK);
+}
+
 /* E(theta, eta) and its slopes against differences, and against the sum by hand. */
 static void joint_energy_has_its_slopes(void **state) {
   (void)state;
   ProblemBench bench = bench_parse(two_yaml, NULL);
   bench_build(&bench);
   RpinnPosterior *posterior = bench.posterior;
-  RpinnPosteriorMember member = {.posterior = posterior, .context = bench.context};
-  RpinnObjective joint = rpinn_posterior_joint_objective(&member);
+  RpinnMemberSlots *slots;
+  assert_int_equal(rpinn_member_slots_create(bench.context, posterior, &slots), RPINN_OK);
   size_t N = posterior->model.num_parameters;
   double theta[MOST_PARAMETERS + 2], gradient[MOST_PARAMETERS + 2], value, above, below, parts[3], plain;
-  assert_int_equal(joint.num_parameters, N + 2);
+  assert_int_equal(slots->joint.num_parameters, N + 2);
   for (size_t j = 0; j < N + 2; j++) theta[j] = 0.3 * sin((double)j) - (j >= N);
-  assert_int_equal(joint.evaluate(joint.data, theta, &value, gradient), RPINN_OK);
+  joint_energy(bench.context, slots, theta, &value, gradient);
   for (size_t j = 0; j < N + 2; j++) {
     double kept = theta[j];
     theta[j] = kept + 1e-6;
-    assert_int_equal(joint.evaluate(joint.data, theta, &above, NULL), RPINN_OK);
+    joint_energy(bench.context, slots, theta, &above, NULL);
     theta[j] = kept - 1e-6;
-    assert_int_equal(joint.evaluate(joint.data, theta, &below, NULL), RPINN_OK);
+    joint_energy(bench.context, slots, theta, &below, NULL);
     theta[j] = kept;
     check_close(gradient[j], (above - below) / 2e-6, 1e-5 * (1 + fabs(gradient[j])));
   }

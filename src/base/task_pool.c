@@ -35,6 +35,10 @@ bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool) {
   return atomic_load(&pool->stop);
 }
 
+bool rpinn_task_pool_wants_end(void *pool) {
+  return rpinn_task_pool_is_stopped(pool);
+}
+
 static bool time_is_up(const RpinnTaskPool *pool) {
   double limit = pool->options->time_limit;
   return limit > 0 && rpinn_steady_seconds() - pool->started >= limit;

@@ -49,6 +49,8 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
 bool rpinn_task_pool_take(RpinnTaskPool *pool, uint64_t *task);
 /* The task should save itself and return. */
 bool rpinn_task_pool_is_stopped(const RpinnTaskPool *pool);
+/* The same for those who take a function to be asked and its user. */
+bool rpinn_task_pool_wants_end(void *pool);
 /* The time limit has passed: for tasks that can end early. */
 bool rpinn_task_pool_is_late(RpinnTaskPool *pool);
 /* Hand over an event, which the pool frees. Waits while the queue is full, so that memory stays flat however

@@ -225,8 +225,7 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
                       settings->values[RPINN_SETTING_PRECISION].text);
   posterior->plans =
       RPINN_ARENA_NEW(posterior->arena, RpinnPlannedEvaluation, 1 + posterior->problem->num_terms);
-  posterior->part_energies = RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_terms + 1);
-  if (!posterior->plans || !posterior->part_energies) return rpinn_fail_memory(context);
+  if (!posterior->plans) return rpinn_fail_memory(context);
   return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
 }
 

@@ -38,7 +38,6 @@ struct RpinnPosterior {
   size_t num_noises;                           /* K */
   RpinnNoiseLevel *noises;                     /* [num_noises] in the order of the terms */
   double *eta;                                 /* [num_noises] that it is at */
-  double *part_energies;                       /* [model.num_terms + 1] room of one energy */
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;

@@ -104,26 +104,3 @@ double rpinn_noise_energy(const RpinnPosterior *posterior, const double *eta, do
   }
   return energy;
 }
-
-static RpinnStatus joint_evaluate(void *data, const double *theta, double *value, double *gradient) {
-  RpinnPosteriorMember *member = data;
-  RpinnPosterior *posterior = member->posterior;
-  size_t N = posterior->model.num_parameters;
-  const double *eta = theta + N;
-  double *parts = posterior->part_energies;
-  rpinn_posterior_set_noise(posterior, eta);
-  RPINN_TRY(rpinn_posterior_energy(member->context, posterior, theta, NULL, value, gradient, parts));
-  *value += rpinn_noise_energy(posterior, eta, gradient ? gradient + N : NULL);
-  for (size_t k = 0; gradient && k < posterior->num_noises; k++)
-    gradient[N + k] -= 2 * parts[posterior->noises[k].term];
-  return RPINN_OK;
-}
-
-RpinnObjective rpinn_posterior_joint_objective(RpinnPosteriorMember *member) {
-  RpinnObjective objective = rpinn_posterior_objective(member);
-  if (!member->posterior->num_noises) return objective;
-  objective.num_parameters = rpinn_posterior_num_drawn(member->posterior);
-  objective.evaluate = joint_evaluate;
-  objective.adam_advance = NULL;
-  return objective;
-}

@@ -22,9 +22,6 @@ RpinnStatus rpinn_unknown_noise_separate(RpinnContext *context, RpinnPosterior *
 void rpinn_posterior_set_noise(RpinnPosterior *posterior, const double *eta);
 /* N + K: numbers of a draw. */
 size_t rpinn_posterior_num_drawn(const RpinnPosterior *posterior);
-/* E(theta, eta) over N + K parameters, without offsets: for methods that sample eta too. The posterior is at the eta of the
- * latest call. */
-RpinnObjective rpinn_posterior_joint_objective(RpinnPosteriorMember *member);
 /* sum_t n_t eta_t + 1/2 sum_t (eta_t - m_t)^2 / v_t^2, and its slopes [K] (may be NULL). */
 double rpinn_noise_energy(const RpinnPosterior *posterior, const double *eta, double *slopes);
 

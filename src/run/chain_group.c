@@ -238,13 +238,9 @@ void rpinn_chain_group_destroy(RpinnChainGroup *group) {
   free(group);
 }
 
-static bool pool_is_stopped(void *pool) {
-  return rpinn_task_pool_is_stopped(pool);
-}
-
 static RpinnStatus fill_slots(RpinnContext *context, RpinnChainGroup *group) {
   RpinnMinimizeOptions minimize = group->options->minimize;
-  minimize.interrupted = pool_is_stopped;
+  minimize.interrupted = rpinn_task_pool_wants_end;
   minimize.user = group->pool;
   for (size_t k = 0; k < group->target.num_slots; k++) {
     Slot *slot = &group->slots[k];

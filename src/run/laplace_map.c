@@ -40,10 +40,6 @@ typedef struct Worker {
   RpinnLeastSquares squares;
 } Worker;
 
-static bool pool_is_stopped(void *pool) {
-  return rpinn_task_pool_is_stopped(pool);
-}
-
 static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
                                void **worker) {
   Worker *own = *worker = calloc(1, sizeof *own);
@@ -78,8 +74,8 @@ static RpinnStatus minimise(void *worker, RpinnContext *context, RpinnTaskPool *
   double *theta = search->theta + start * search->posterior->model.num_parameters;
   bool converged;
   if (!search->is_begun) draw_start(search->posterior, start, theta);
-  return rpinn_scale_minimise(context, &own->squares, NULL, search->iterations, pool_is_stopped, pool, theta,
-                              &search->energies[start], &converged);
+  return rpinn_scale_minimise(context, &own->squares, NULL, search->iterations, rpinn_task_pool_wants_end,
+                              pool, theta, &search->energies[start], &converged);
 }
 
 /* ---- in the thread of the caller ---- */

@@ -46,10 +46,6 @@ typedef struct Worker {
   double *normal;          /* [M + N] */
 } Worker;
 
-static bool pool_is_stopped(void *user) {
-  return rpinn_task_pool_is_stopped(user);
-}
-
 static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
                                void **worker) {
   RpinnPriorTrials *search = user;
@@ -133,11 +129,11 @@ static RpinnStatus seek(RpinnContext *context, Worker *own, RpinnTaskPool *pool,
   RpinnNoiseFit fit;
   if (!search->noise.count)
     return rpinn_scale_minimise(context, search->is_dear ? &own->rough.squares : squares, offsets,
-                                search->iterations, pool_is_stopped, pool, job->theta, &job->view.energy,
-                                &job->view.converged);
+                                search->iterations, rpinn_task_pool_wants_end, pool, job->theta,
+                                &job->view.energy, &job->view.converged);
   if (!job->from) memcpy(eta, search->noise.eta_0, search->noise.count * sizeof *eta);
-  RPINN_TRY(rpinn_noise_fit(context, squares, offsets, &search->noise, search->iterations, pool_is_stopped,
-                            pool, job->theta, eta, &fit));
+  RPINN_TRY(rpinn_noise_fit(context, squares, offsets, &search->noise, search->iterations,
+                            rpinn_task_pool_wants_end, pool, job->theta, eta, &fit));
   eta[search->noise.count] = fit.energy;
   job->view.energy = offsets ? fit.energy : -fit.value;
   job->view.converged = fit.converged && fit.is_settled;

@@ -67,10 +67,6 @@ typedef struct Worker {
   double *offsets; /* [M + N] */
 } Worker;
 
-static bool pool_is_stopped(void *pool) {
-  return rpinn_task_pool_is_stopped(pool);
-}
-
 static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
                                void **worker) {
   Worker *own = *worker = calloc(1, sizeof *own);
@@ -104,8 +100,8 @@ static RpinnStatus fit_from_start(RpinnContext *context, const Worker *own, Rpin
   rpinn_posterior_start_search(search->posterior, start, search->posterior->model.prior_root, own->offsets,
                                theta);
   memcpy(eta, search->noise.eta_0, search->noise.count * sizeof *eta);
-  return rpinn_noise_fit(context, &own->target.squares, NULL, &search->noise, ITERATIONS, pool_is_stopped,
-                         pool, theta, eta, &search->fits[start]);
+  return rpinn_noise_fit(context, &own->target.squares, NULL, &search->noise, ITERATIONS,
+                         rpinn_task_pool_wants_end, pool, theta, eta, &search->fits[start]);
 }
 
 /* One member with the noise of all, from where it was in the round before, and the model linearised there. */
@@ -116,8 +112,9 @@ static RpinnStatus move_member(RpinnContext *context, const Worker *own, RpinnTa
   rpinn_posterior_start_search(search->posterior, member, model->prior_root, own->offsets,
                                search->round ? NULL : theta);
   rpinn_noise_factors(&search->noise, model->num_rows, search->eta, own->scaled.factors);
-  RPINN_TRY(rpinn_scale_minimise(context, &own->scaled.squares, own->offsets, ITERATIONS, pool_is_stopped,
-                                 pool, theta, &energy, &search->converged[member]));
+  RPINN_TRY(rpinn_scale_minimise(context, &own->scaled.squares, own->offsets, ITERATIONS,
+                                 rpinn_task_pool_wants_end, pool, theta, &energy,
+                                 &search->converged[member]));
   if (!isfinite(energy)) return RPINN_OK;
   RpinnStatus status = rpinn_linearisation_create(&own->target.squares, theta, &search->at[member]);
   if (status == RPINN_ERROR_MEMORY) return rpinn_fail_memory(context);

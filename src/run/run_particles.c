@@ -30,7 +30,8 @@ typedef struct Session {
   RpinnRunProgress progress;
   RpinnScore *scores;                /* [quantities and held-out terms] */
   double *values, *mean, *deviation; /* [outputs.num_values] */
-  double *before; /* [particles][parameters] where gradients of a traced iteration are taken */
+  double *before;   /* [particles][parameters] where gradients of a traced iteration are taken */
+  double *gradient; /* [parameters] of one energy */
 } Session;
 
 /* ---- the way ---- */
@@ -96,8 +97,9 @@ static RpinnStatus allocate(Session *session) {
   session->deviation = malloc(bytes);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
   session->before = malloc(session->num_particles * session->num_parameters * sizeof(double));
+  session->gradient = malloc((session->num_parameters + 1) * sizeof(double));
   if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities ||
-      !session->before)
+      !session->before || !session->gradient)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
@@ -180,8 +182,8 @@ static RpinnStatus store_particle(Session *session, size_t index, double *statis
   memset(statistics, 0, RPINN_NUM_MEMBER_STATISTICS * sizeof *statistics);
   RPINN_TRY(rpinn_member_slots_draw_energy(session->context, own->slots, theta,
                                            &statistics[RPINN_MEMBER_LOSS],
-                                           statistics + RPINN_NUM_MEMBER_STATISTICS, own->gradient));
-  for (size_t j = 0; j < target->num_parameters; j++) norm += own->gradient[j] * own->gradient[j];
+                                           statistics + RPINN_NUM_MEMBER_STATISTICS, session->gradient));
+  for (size_t j = 0; j < target->num_parameters; j++) norm += session->gradient[j] * session->gradient[j];
   statistics[RPINN_MEMBER_GRADIENT_NORM] = sqrt(norm);
   statistics[RPINN_MEMBER_ITERATIONS] = statistics[RPINN_MEMBER_EVALUATIONS] =
       (double)rpinn_svgd_num_iterations(session->svgd);
@@ -278,6 +280,7 @@ static void destroy_session(Session *session) {
   free(session->deviation);
   free(session->densities);
   free(session->before);
+  free(session->gradient);
   free(session);
 }
 

@@ -212,11 +212,9 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
     RpinnPosterior *posterior = run->posteriors[i];
     RpinnRunTarget *own = RPINN_ARENA_NEW(posterior->arena, RpinnRunTarget, 1);
     if (!own) return rpinn_fail_memory(context);
-    *own = (RpinnRunTarget){.gradient =
-                                RPINN_ARENA_NEW(posterior->arena, double, posterior->model.num_parameters),
-                            .eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
+    *own = (RpinnRunTarget){.eta = RPINN_ARENA_NEW(posterior->arena, double, posterior->num_noises + 1),
                             .start = start};
-    if (!own->gradient || !own->eta) return rpinn_fail_memory(context);
+    if (!own->eta) return rpinn_fail_memory(context);
     RPINN_TRY(rpinn_member_slots_create(context, posterior, &own->slots));
     (*targets)[i] = (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
                                         .num_slots = own->slots->count,

@@ -8,7 +8,6 @@
 
 typedef struct RpinnRunTarget {
   RpinnMemberSlots *slots;          /* with the posterior */
-  double *gradient;                 /* [N] */
   double *eta;                      /* [K] of one draw */
   const RpinnNoisePosterior *noise; /* what eta is drawn from; NULL: all noise is known */
   RpinnStart start;

@@ -1,17 +1,23 @@
 /* Targets for one as targets for groups: one member after the other. */
 #include "rpinn/target.h"
 
+typedef RpinnStatus Evaluation(void *data, const double *theta, double *value, double *gradient);
+
+static RpinnStatus evaluate_in_turn(Evaluation *evaluate, void *data, size_t count,
+                                    const double *const *thetas, double *values, double *const *gradients) {
+  RpinnStatus status = RPINN_OK;
+  for (size_t k = 0; k < count && status == RPINN_OK; k++)
+    status = evaluate(data, thetas[k], &values[k], gradients ? gradients[k] : NULL);
+  return status;
+}
+
 /* ---- objectives ---- */
 
 static RpinnStatus evaluate_each(RpinnContext *context, void *data, size_t count, const size_t *members,
                                  const double *const *thetas, double *values, double *const *gradients) {
   const RpinnObjective *one = data;
-  RpinnStatus status = RPINN_OK;
-  (void)context;
-  (void)members;
-  for (size_t k = 0; k < count && status == RPINN_OK; k++)
-    status = one->evaluate(one->data, thetas[k], &values[k], gradients ? gradients[k] : NULL);
-  return status;
+  (void)context, (void)members;
+  return evaluate_in_turn(one->evaluate, one->data, count, thetas, values, gradients);
 }
 
 static RpinnStatus advance_each(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -19,8 +25,7 @@ static RpinnStatus advance_each(RpinnContext *context, void *data, size_t count,
                                 double *values) {
   const RpinnObjective *one = data;
   RpinnStatus status = RPINN_OK;
-  (void)context;
-  (void)members;
+  (void)context, (void)members;
   for (size_t k = 0; k < count && status == RPINN_OK; k++)
     status = one->adam_advance(one->data, rule, states[k], num_steps, &values[k]);
   return status;
@@ -40,12 +45,8 @@ RpinnBatchObjective rpinn_objective_as_batch(const RpinnObjective *objective) {
 static RpinnStatus weigh_each(RpinnContext *context, void *data, size_t count, const size_t *members,
                               const double *const *thetas, double *values, double *const *gradients) {
   const RpinnLogDensity *one = data;
-  RpinnStatus status = RPINN_OK;
-  (void)context;
-  (void)members;
-  for (size_t k = 0; k < count && status == RPINN_OK; k++)
-    status = one->evaluate(one->data, thetas[k], &values[k], gradients ? gradients[k] : NULL);
-  return status;
+  (void)context, (void)members;
+  return evaluate_in_turn(one->evaluate, one->data, count, thetas, values, gradients);
 }
 
 RpinnBatchLogDensity rpinn_log_density_as_batch(const RpinnLogDensity *density) {

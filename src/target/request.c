@@ -7,7 +7,6 @@
 
 /* The arguments of one call, [capacity] each. */
 struct RpinnAnswering {
-  size_t capacity;
   bool *is_answered;
   RpinnRequest **requests;
   size_t *members;
@@ -39,8 +38,7 @@ void rpinn_answering_destroy(RpinnAnswering *answering) {
 RpinnStatus rpinn_answering_create(RpinnContext *context, size_t capacity, RpinnAnswering **answering) {
   RpinnAnswering *room = *answering = calloc(1, sizeof *room);
   if (!room) return rpinn_fail_memory(context);
-  *room = (RpinnAnswering){.capacity = capacity,
-                           .is_answered = calloc(capacity, sizeof *room->is_answered),
+  *room = (RpinnAnswering){.is_answered = calloc(capacity, sizeof *room->is_answered),
                            .requests = calloc(capacity, sizeof *room->requests),
                            .members = calloc(capacity, sizeof *room->members),
                            .thetas = calloc(capacity, sizeof *room->thetas),
@@ -151,8 +149,7 @@ RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
   const double *theta, *input;
   double value, *gradient, *parts, *rows, *output;
   RpinnAdamState *state;
-  RpinnAnswering room = {.capacity = 1,
-                         .requests = &request,
+  RpinnAnswering room = {.requests = &request,
                          .members = &member,
                          .thetas = &theta,
                          .inputs = &input,

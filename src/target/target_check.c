@@ -1,23 +1,9 @@
 #include "target_check.h"
 
-RpinnStatus rpinn_require_function(RpinnContext *context, const char *owner, const char *function,
-                                   bool is_there) {
+static RpinnStatus require(RpinnContext *context, const char *function, bool is_there) {
   if (is_there) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "the %s has no function '%s'; expected one, for it is required", owner, function);
-}
-
-RpinnStatus rpinn_objective_check(RpinnContext *context, const RpinnObjective *objective) {
-  return rpinn_require_function(context, "target", "evaluate", objective->evaluate);
-}
-
-RpinnStatus rpinn_log_density_check(RpinnContext *context, const RpinnLogDensity *density) {
-  return rpinn_require_function(context, "target", "evaluate", density->evaluate);
-}
-
-RpinnStatus rpinn_least_squares_check(RpinnContext *context, const RpinnLeastSquares *problem) {
-  RPINN_TRY(rpinn_require_function(context, "target", "residuals", problem->residuals));
-  return rpinn_require_function(context, "target", "jacobian", problem->jacobian);
+                    "the target has no function '%s'; expected one, for it is required", function);
 }
 
 /* A group of no members would never be answered. */
@@ -28,18 +14,18 @@ static RpinnStatus check_group(RpinnContext *context, size_t group) {
 
 RpinnStatus rpinn_batch_objective_check(RpinnContext *context, const RpinnBatchObjective *objective) {
   RPINN_TRY(check_group(context, objective->group));
-  return rpinn_require_function(context, "target", "evaluate", objective->evaluate);
+  return require(context, "evaluate", objective->evaluate);
 }
 
 RpinnStatus rpinn_batch_log_density_check(RpinnContext *context, const RpinnBatchLogDensity *density) {
   RPINN_TRY(check_group(context, density->group));
-  return rpinn_require_function(context, "target", "evaluate", density->evaluate);
+  return require(context, "evaluate", density->evaluate);
 }
 
 RpinnStatus rpinn_batch_least_squares_check(RpinnContext *context, const RpinnBatchLeastSquares *problem) {
   RPINN_TRY(check_group(context, problem->group));
-  RPINN_TRY(rpinn_require_function(context, "target", "residuals", problem->residuals));
-  return rpinn_require_function(context, "target", "jacobian", problem->jacobian);
+  RPINN_TRY(require(context, "residuals", problem->residuals));
+  return require(context, "jacobian", problem->jacobian);
 }
 
 RpinnStatus rpinn_explain_failure(RpinnContext *context, const char *owner, const char *function,

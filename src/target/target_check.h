@@ -5,17 +5,10 @@
 #include "context.h"
 #include "rpinn/target.h"
 
-/* Bad input where a required function is missing. */
-RpinnStatus rpinn_objective_check(RpinnContext *context, const RpinnObjective *objective);
-RpinnStatus rpinn_log_density_check(RpinnContext *context, const RpinnLogDensity *density);
-RpinnStatus rpinn_least_squares_check(RpinnContext *context, const RpinnLeastSquares *problem);
+/* Bad input where a required function is missing, or a group has no members. */
 RpinnStatus rpinn_batch_objective_check(RpinnContext *context, const RpinnBatchObjective *objective);
 RpinnStatus rpinn_batch_log_density_check(RpinnContext *context, const RpinnBatchLogDensity *density);
 RpinnStatus rpinn_batch_least_squares_check(RpinnContext *context, const RpinnBatchLeastSquares *problem);
-
-/* "the OWNER has no function 'FUNCTION'; …" unless it is there. */
-RpinnStatus rpinn_require_function(RpinnContext *context, const char *owner, const char *function,
-                                   bool is_there);
 
 /* The functions of a target know no context: where one of them has failed and nobody has said why since the error was
  * cleared, "the OWNER's function 'FUNCTION' failed: …". Hands the status on. */
