@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "calibrate_state.h"
+#include "measured_folds.h"
 #include "method.h"
+#include "study_words.h"
 
 enum { DEFAULT_DATA_SETS = 40, DEFAULT_FOLDS = 5 };
 
@@ -12,31 +14,12 @@ const char *const rpinn_calibration_sources[3] = {"truth", "prior", "data"};
 
 /* ---- words ---- */
 
-/* The place of a word among the choices, or the message that it is none. */
-static RpinnStatus read_choice(RpinnContext *context, const char *option, const char *found,
-                               const char *const *choices, size_t num_choices, size_t *place) {
-  RpinnText list = {0};
-  for (size_t k = 0; k < num_choices; k++) {
-    if (!strcmp(found, choices[k])) {
-      *place = k;
-      rpinn_text_free(&list);
-      return RPINN_OK;
-    }
-    rpinn_text_append(&list, "%s%s", k == 0 ? "" : k + 1 < num_choices ? ", " : " or ", choices[k]);
-  }
-  const char *near = rpinn_nearest_name(found, choices, num_choices);
-  RpinnStatus status = rpinn_fail_at(context, (RpinnPlace){.file = option},
-                                     "found '%.60s'; expected %s%s%s%s", found, list.bytes ? list.bytes : "",
-                                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-  rpinn_text_free(&list);
-  return status;
-}
-
 static RpinnStatus read_redraw(RpinnContext *context, RpinnCalibration *calibration) {
   static const char *const choices[] = {"noise", "points", "truth"};
   const RpinnCalibrateOptions *options = calibration->options;
   size_t place = 0;
-  if (options->redraw) RPINN_TRY(read_choice(context, "--redraw", options->redraw, choices, 3, &place));
+  if (options->redraw)
+    RPINN_TRY(rpinn_study_read_choice(context, "--redraw", options->redraw, choices, 3, &place));
   calibration->redraw = choices[place];
   return RPINN_OK;
 }
@@ -57,7 +40,7 @@ static RpinnStatus fail_method(RpinnContext *context, const char *found) {
   size_t count = 0, ignored;
   for (size_t k = 0; rpinn_method_name(k) && count < sizeof names / sizeof names[0]; k++)
     if (!rpinn_method_at(k)->has_one_draw) names[count++] = rpinn_method_name(k);
-  return read_choice(context, "--methods", found, names, count, &ignored);
+  return rpinn_study_read_choice(context, "--methods", found, names, count, &ignored);
 }
 
 static RpinnStatus add_method(RpinnContext *context, RpinnCalibration *calibration, const char *name,
@@ -145,7 +128,8 @@ RpinnStatus rpinn_calibration_read_options(RpinnContext *context, RpinnCalibrati
                       RPINN_PATH_SIZE / 2);
   RPINN_TRY(read_redraw(context, calibration));
   if (options->from)
-    RPINN_TRY(read_choice(context, "--from", options->from, rpinn_calibration_sources, 3, &place));
+    RPINN_TRY(
+        rpinn_study_read_choice(context, "--from", options->from, rpinn_calibration_sources, 3, &place));
   calibration->source = (RpinnCalibrationSource)place;
   return add_methods(context, calibration, options->methods);
 }
@@ -163,7 +147,7 @@ static bool has_truth(const RpinnPosterior *posterior) {
 
 static bool has_measured_term(const RpinnPosterior *posterior) {
   for (size_t t = 0; t < posterior->problem->num_terms; t++)
-    if (rpinn_calibration_is_measured(posterior, t)) return true;
+    if (rpinn_term_is_measured(posterior, t)) return true;
   return false;
 }
 

@@ -100,8 +100,6 @@ RpinnStatus rpinn_calibration_simulate(RpinnContext *context, RpinnProblem *prob
                                        RpinnSimulation *simulation);
 
 /* calibrate_folds.c */
-/* Is a fitted term of the problem measured? */
-bool rpinn_calibration_is_measured(const RpinnPosterior *posterior, size_t term);
 RpinnStatus rpinn_calibration_make_folds(RpinnContext *context, RpinnCalibration *calibration);
 /* The rows of the fold become held-out terms of the problem. */
 RpinnStatus rpinn_calibration_leave_fold(RpinnContext *context, const RpinnCalibration *calibration,
