@@ -41,6 +41,7 @@ typedef struct Options {
   size_t repetitions;   /* --repetitions, or 0 */
   size_t num_data_sets; /* --datasets, or 0 */
   size_t num_folds;     /* --folds, or 0 */
+  size_t num_jobs;      /* --jobs, or 0 */
   double at_least;      /* --at-least, or 0 */
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];

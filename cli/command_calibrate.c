@@ -40,6 +40,7 @@ static int calibrate_into(RpinnContext *context, const Options *options, const c
                                      .methods = options->methods,
                                      .members = options->members,
                                      .folder = folder,
+                                     .num_jobs = options->num_jobs,
                                      .keep_runs = options->keep_runs,
                                      .interrupted = stop_is_requested,
                                      .progress = options->quiet || !line.terminal ? NULL : show_progress,

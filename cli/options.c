@@ -144,6 +144,8 @@ static const OtherOption override_option = {OPTIONS_PROBLEM, "--set", "NAME=VALU
 static const OtherOption other_options[] = {
     {OPTIONS_CALIBRATE, "--datasets", "N", "how many data sets (default 40)"},
     {OPTIONS_CALIBRATE, "--folds", "K", "of --from data: how many folds (default 5)"},
+    {OPTIONS_CALIBRATE, "--jobs", "N",
+     "runs at once, each on its share of the cores (default 1); changes no result"},
     {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
     {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
     {OPTIONS_SOLVE, "--well", "X,Y,RATE", "a well; a positive rate takes water out of its cell (repeatable)"},
@@ -244,7 +246,7 @@ static int take_set(Options *options, const char *text) {
   return add_override(options, text, (size_t)(equals - text), equals + 1, "--set", false);
 }
 
-/* --datasets N and --folds K */
+/* --datasets N, --folds K and --jobs N */
 static int take_count(Arguments *arguments, const char *flag, const char *inline_value, unsigned long least,
                       size_t *count) {
   const char *value;
@@ -301,6 +303,8 @@ static int take_option(const Command *command, Arguments *arguments, const char 
     return take_count(arguments, flag, inline_value, 1, &options->num_data_sets);
   if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--folds"))
     return take_count(arguments, flag, inline_value, 2, &options->num_folds);
+  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--jobs"))
+    return take_count(arguments, flag, inline_value, 1, &options->num_jobs);
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_SOLVE && !strcmp(flag, "--well"))

@@ -34,6 +34,7 @@ typedef struct RpinnCalibrateOptions {
   const char *
       members; /* members, particles or draws of a run, at least 39; default: --samples where it is given, else 79 */
   const char *folder;              /* for scores and tables; runs that are scored there are not repeated */
+  size_t num_jobs;                 /* runs at once, which leaves no mark on them; default 1 */
   bool keep_runs;                  /* leave their directories in folder/runs; not for "prior" */
   bool (*interrupted)(void *user); /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way; may be NULL */

@@ -31,7 +31,8 @@ typedef struct RpinnRunOptions {
   /* Go on with the run in the folder: the same settings, samples may be more. Where the folder is absent or empty it
    * begins, with a line in the log of the context. */
   bool resume;
-  bool (*interrupted)(void *user);                             /* asked often; true saves and stops */
+  size_t num_threads;              /* where the setting `threads` is 0: at most so many; 0: one per core */
+  bool (*interrupted)(void *user); /* asked often; true saves and stops */
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */
   void *user;
 } RpinnRunOptions;

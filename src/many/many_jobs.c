@@ -2,6 +2,7 @@
  * called. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "many_state.h"
 #include "task_pool.h"
@@ -38,6 +39,12 @@ static RpinnStatus handle(void *user, const void *event) {
 
 /* ---- a thread ---- */
 
+/* The cores of this machine are shared by the runs that are made at once. */
+static size_t threads_of_each(size_t num_jobs) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > (long)num_jobs ? (size_t)cores / num_jobs : 1;
+}
+
 typedef struct Job {
   const RpinnManyState *state;
   RpinnTaskPool *pool;
@@ -69,7 +76,8 @@ static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *po
 
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
   const Job *job = worker;
-  RpinnRunOptions calls = {.interrupted = is_stopped, .user = pool};
+  RpinnRunOptions calls = {
+      .num_threads = threads_of_each(job->state->options->num_jobs), .interrupted = is_stopped, .user = pool};
   News *begins = news_of(NEWS_BEGINS, ""), *ends = news_of(NEWS_ENDS, "");
   if (!begins || !ends) {
     free(begins);

@@ -24,6 +24,12 @@ static RpinnStatus check_memory(RpinnContext *context, const RpinnDriver *driver
                                                 : "smaller networks or fewer --threads");
 }
 
+static size_t choose_threads(const RpinnRun *run, const RpinnRunOptions *options) {
+  size_t threads = rpinn_run_choose_threads(run);
+  bool is_free = run->problem->settings.values[RPINN_SETTING_THREADS].number == 0;
+  return is_free && options->num_threads && options->num_threads < threads ? options->num_threads : threads;
+}
+
 RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
                                  const RpinnRunOptions *options, RpinnDriver *driver) {
   *driver = (RpinnDriver){
@@ -32,7 +38,7 @@ RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *prob
   RpinnRun *run = driver->run;
   run->wants_end = options->interrupted;
   run->user = options->user;
-  driver->num_threads = run->made_on_threads = rpinn_run_choose_threads(run);
+  driver->num_threads = run->made_on_threads = choose_threads(run, options);
   RPINN_TRY(check_memory(context, driver));
   return rpinn_run_make_posteriors(context, run, driver->num_threads);
 }

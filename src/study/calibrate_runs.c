@@ -7,8 +7,10 @@
 RpinnStatus rpinn_calibration_make_runs(RpinnContext *context, RpinnCalibration *calibration,
                                         RpinnManyRuns *runs) {
   const RpinnCalibrateOptions *options = calibration->options;
-  RpinnManyOptions many = {
-      .interrupted = options->interrupted, .progress = options->progress, .user = options->user};
+  RpinnManyOptions many = {.num_jobs = options->num_jobs,
+                           .interrupted = options->interrupted,
+                           .progress = options->progress,
+                           .user = options->user};
   char folder[RPINN_PATH_SIZE];
   snprintf(folder, sizeof folder, "%.3900s/runs", options->folder);
   runs->folder = folder;

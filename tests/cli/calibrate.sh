@@ -53,6 +53,12 @@ fi
 cp line/scores/rpinn-0003.json kept.json
 run 0 calibrate line.yaml --datasets 9 --members 39 --out line --quiet
 if [[ -n $err || $(ls line/scores | wc -l) != 9 ]] || ! cmp -s kept.json line/scores/rpinn-0003.json; then complain "going on: $err"; fi
+# Two at once: the same scores.
+run 0 calibrate line.yaml --datasets 8 --members 39 --out beside --quiet --jobs 2
+for file in line/scores/rpinn-000[1-8].json; do
+  if ! cmp -s <(sed 's/"seconds": [^,]*,//' "$file") <(sed 's/"seconds": [^,]*,//' "beside/scores/${file##*/}"); then complain "--jobs 2: $file"; fi
+done
+mistake "--jobs is given '0'; expected a whole number from 1 to 9999" calibrate line.yaml --jobs 0
 # Fresh points change the data too; the noise alone leaves the points where they are.
 run 0 calibrate line.yaml --datasets 2 --members 39 --redraw points --out points --quiet --keep-runs
 run 0 calibrate line.yaml --datasets 2 --members 39 --out noise --quiet --keep-runs
