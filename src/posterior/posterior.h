@@ -73,6 +73,16 @@ void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale);
 /* "sigmas": {"terms": {name: s_t, …}, "prior": s_p}, as in summary.json; null for one that the data have yet to choose. */
 void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *json);
 
+/* As rpinn_posterior_save, under other names. */
+typedef struct RpinnSavedNames {
+  const char *folder;
+  const char *file;   /* the problem's: run.yaml */
+  const char *prefix; /* of names of files beside it */
+  const char *head;   /* a comment that the file begins with, or "" */
+} RpinnSavedNames;
+RpinnStatus rpinn_posterior_save_as(RpinnContext *context, const RpinnPosterior *posterior,
+                                    const RpinnSavedNames *names);
+
 /* Does run.yaml name a table of the truth where the problem draws and solves one? With data from a file the next reader
  * draws no field: it needs the one of these data. */
 bool rpinn_posterior_saves_made_truth(const RpinnPosterior *posterior);

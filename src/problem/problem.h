@@ -307,6 +307,7 @@ const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
  * they are), so that a copy of the data beside the text makes it complete. */
 typedef struct RpinnProblemFiles {
   const char *data, *truth, *predict;
+  const char *prefix; /* of names of files of gaussian terms; NULL: none */
   bool truth_is_made; /* the file of the truth holds what field and flow of the truth came to */
   bool has_priors;    /* files of gaussian terms are called <term>_given.csv and <term>_points.csv */
   bool only_fixed; /* what decides the draws: neither units nor settings that may change when a run goes on */

@@ -282,7 +282,7 @@ static void write_truth(const RpinnProblem *problem, const RpinnProblemFiles *fi
 static void write_prior_file(const RpinnTerm *term, const RpinnProblemFiles *files, const char *kind,
                              const char *file, RpinnText *out) {
   if (files->has_priors)
-    rpinn_text_append(out, "%s_%s.csv", term->name, kind);
+    rpinn_text_append(out, "%s%s_%s.csv", files->prefix ? files->prefix : "", term->name, kind);
   else
     write_text(out, file);
 }
