@@ -21,21 +21,24 @@ typedef enum OptionSet {
   OPTIONS_SOLVE = 512,
   OPTIONS_REPORT = 1024, /* --out, --shape */
   OPTIONS_CALIBRATE = 2048,
-  OPTIONS_CHECK = 4096 /* --prior, --out */
+  OPTIONS_CHECK = 4096, /* --prior, --out */
+  OPTIONS_WEIGHTS = 8192
 } OptionSet;
 
-enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256 };
+enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256, MAX_SEARCHES = 8 };
 
 typedef struct Options {
   const char *problem; /* the first positional argument, or NULL */
   size_t num_arguments;
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
-  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from;
+  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from, *rules, *write;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
+  size_t num_searches;
+  const char *searches[MAX_SEARCHES]; /* every --search */
   bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
       blocks;
   size_t repetitions;   /* --repetitions, or 0 */
@@ -62,7 +65,7 @@ typedef struct Command {
 
 extern const Command command_bench, command_calibrate, command_check, command_compare, command_diagnose,
     command_list, command_predict, command_reference_field, command_reference_solve, command_report,
-    command_reproduce, command_run, command_summary;
+    command_reproduce, command_run, command_summary, command_weights;
 
 /* The commands in the order of the help, NULL after the last. */
 const Command *command_at(size_t index);

@@ -4,12 +4,20 @@
 
 #include "command.h"
 
-static const Command *const commands[] = {
-    &command_run,       &command_check,           &command_list,
-    &command_summary,   &command_compare,         &command_predict,
-    &command_diagnose,  &command_report,          &command_calibrate,
-    &command_reproduce, &command_reference_field, &command_reference_solve,
-    &command_bench};
+static const Command *const commands[] = {&command_run,
+                                          &command_check,
+                                          &command_list,
+                                          &command_summary,
+                                          &command_compare,
+                                          &command_predict,
+                                          &command_diagnose,
+                                          &command_report,
+                                          &command_calibrate,
+                                          &command_weights,
+                                          &command_reproduce,
+                                          &command_reference_field,
+                                          &command_reference_solve,
+                                          &command_bench};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 const Command *command_at(size_t index) {

@@ -72,6 +72,19 @@ static const Flag flags[] = {
     {"--keep-runs", NULL, OPTIONS_CALIBRATE, offsetof(Options, keep_runs),
      "leave the run directories in DIR/runs"},
     {"--quiet", NULL, OPTIONS_CALIBRATE, offsetof(Options, quiet), "no progress"},
+    {"--rule", "A,B", OPTIONS_WEIGHTS, offsetof(Options, rules),
+     "loo, evidence, folds, mse, lpp, gradients, annealing, kernel (default: all that the problem allows); "
+     "the "
+     "first of them fills --write"},
+    {"--quantities", "A,B", OPTIONS_WEIGHTS, offsetof(Options, quantities),
+     "what errors and LPP are of (default: all that is predicted and has a truth)"},
+    {"--members", "N", OPTIONS_WEIGHTS, offsetof(Options, members),
+     "members, particles or draws of each run without chains (default --samples, or 79; at least 39)"},
+    {"--out", "DIR", OPTIONS_WEIGHTS, offsetof(Options, out),
+     "scores and tables (default results/<problem>-weights)"},
+    {"--write", "FILE.yaml", OPTIONS_WEIGHTS, offsetof(Options, write),
+     "a problem file with the chosen values, for rpinn run; one that is no search's is never replaced"},
+    {"--quiet", NULL, OPTIONS_WEIGHTS, offsetof(Options, quiet), "no progress"},
     {"--all", NULL, OPTIONS_DIAGNOSE, offsetof(Options, all),
      "a row for every scalar, not for the worst 20 alone"},
     {"--strict", NULL, OPTIONS_DIAGNOSE, offsetof(Options, strict),
@@ -144,7 +157,14 @@ static const OtherOption override_option = {OPTIONS_PROBLEM, "--set", "NAME=VALU
 static const OtherOption other_options[] = {
     {OPTIONS_CALIBRATE, "--datasets", "N", "how many data sets (default 40)"},
     {OPTIONS_CALIBRATE, "--folds", "K", "of --from data: how many folds (default 5)"},
-    {OPTIONS_CALIBRATE, "--jobs", "N",
+    {OPTIONS_WEIGHTS, "--search", "AXIS[=V,V]",
+     "an axis of the grid, once or twice: weight, weight:TERM, epsilon, prior, shape, noise or noise:TERM; "
+     "values "
+     "as a list or LOW:HIGH:COUNT"},
+    {OPTIONS_WEIGHTS, "--datasets", "N",
+     "score choices on N data sets with fresh noise (default: on the data at hand)"},
+    {OPTIONS_WEIGHTS, "--folds", "K", "of rule folds: how many (default 5)"},
+    {OPTIONS_CALIBRATE | OPTIONS_WEIGHTS, "--jobs", "N",
      "runs at once, each on its share of the cores (default 1); changes no result"},
     {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
     {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
@@ -285,6 +305,12 @@ static int take_well(Arguments *arguments, const char *flag, const char *inline_
   return take_value(arguments, flag, inline_value, &options->wells[options->num_wells++]);
 }
 
+static int take_search(Arguments *arguments, const char *flag, const char *inline_value, Options *options) {
+  if (options->num_searches == MAX_SEARCHES)
+    return report_usage("%s is given more than %d times; expected once or twice", flag, MAX_SEARCHES);
+  return take_value(arguments, flag, inline_value, &options->searches[options->num_searches++]);
+}
+
 static int take_option(const Command *command, Arguments *arguments, const char *argument, Options *options) {
   char flag[64];
   const char *equals = strchr(argument, '='), *value;
@@ -299,14 +325,17 @@ static int take_option(const Command *command, Arguments *arguments, const char 
     *(bool *)((char *)options + known->offset) = true;
     return -1;
   }
-  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--datasets"))
+  bool has_runs = command->option_sets & (OPTIONS_CALIBRATE | OPTIONS_WEIGHTS);
+  if (has_runs && !strcmp(flag, "--datasets"))
     return take_count(arguments, flag, inline_value, 1, &options->num_data_sets);
-  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--folds"))
+  if (has_runs && !strcmp(flag, "--folds"))
     return take_count(arguments, flag, inline_value, 2, &options->num_folds);
-  if (command->option_sets & OPTIONS_CALIBRATE && !strcmp(flag, "--jobs"))
+  if (has_runs && !strcmp(flag, "--jobs"))
     return take_count(arguments, flag, inline_value, 1, &options->num_jobs);
   if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
     return take_bench_number(arguments, flag, inline_value, options);
+  if (command->option_sets & OPTIONS_WEIGHTS && !strcmp(flag, "--search"))
+    return take_search(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_SOLVE && !strcmp(flag, "--well"))
     return take_well(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_PROBLEM) {

@@ -29,7 +29,7 @@ _rpinn() {
     previous=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    _rpinn_values "run check list summary compare predict diagnose report calibrate reproduce reference bench --help --version" ""
+    _rpinn_values "run check list summary compare predict diagnose report calibrate weights reproduce reference bench --help --version" ""
     return
   fi
   case $command in
@@ -626,6 +626,218 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'weights --preset')
+      _rpinn_values "paper text" ""
+      return
+      ;;
+    'weights --data')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'weights --truth')
+      _rpinn_values "" "*.csv"
+      return
+      ;;
+    'weights --rule')
+      _rpinn_list "loo evidence folds mse lpp gradients annealing kernel"
+      return
+      ;;
+    'weights --quantities')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --members')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --out')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'weights --write')
+      _rpinn_values "" "*.yaml"
+      return
+      ;;
+    'weights --set')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --method')
+      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
+      return
+      ;;
+    'weights --samples')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --iterations')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --optimizer')
+      _rpinn_values "adam lbfgs lm adagrad auto" ""
+      return
+      ;;
+    'weights --learning-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --decay-rate')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --decay-steps')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --gradient-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --progress-tolerance')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --progress-amount')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --progress-window')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --momentum')
+      _rpinn_values "no yes auto" ""
+      return
+      ;;
+    'weights --chains')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --warmup')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --metric')
+      _rpinn_values "unit diagonal dense" ""
+      return
+      ;;
+    'weights --target-acceptance')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --first-step')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --step-adaptation')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --max-depth')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --thin')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --keep-warmup')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'weights --repulsion')
+      _rpinn_values "divided undivided" ""
+      return
+      ;;
+    'weights --seed')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --data-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --noise-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --points-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --truth-seed')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --likelihood')
+      _rpinn_values "paper noise uniform" ""
+      return
+      ;;
+    'weights --prior-scale')
+      _rpinn_values "evidence loo auto" ""
+      return
+      ;;
+    'weights --prior-shape')
+      _rpinn_values "iid fan_in auto" ""
+      return
+      ;;
+    'weights --prior-per-field')
+      _rpinn_values "no yes auto" ""
+      return
+      ;;
+    'weights --prior-integrate')
+      _rpinn_values "no yes auto" ""
+      return
+      ;;
+    'weights --scale-fields')
+      _rpinn_values "no yes" ""
+      return
+      ;;
+    'weights --start')
+      _rpinn_values "glorot prior member map zero normal zero_then_normal auto" "/"
+      return
+      ;;
+    'weights --backend')
+      _rpinn_values "cpu plain" ""
+      return
+      ;;
+    'weights --precision')
+      _rpinn_values "float double tf32 auto" ""
+      return
+      ;;
+    'weights --correct')
+      _rpinn_values "none mh" ""
+      return
+      ;;
+    'weights --time-limit')
+      _rpinn_values "auto" ""
+      return
+      ;;
+    'weights --retries')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --threads')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --search')
+      _rpinn_values "weight prior shape epsilon noise" ""
+      return
+      ;;
+    'weights --datasets')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --folds')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --jobs')
+      _rpinn_values "" ""
+      return
+      ;;
     'reproduce --scale')
       _rpinn_values "quick medium paper" ""
       return
@@ -795,6 +1007,13 @@ _rpinn() {
     'calibrate')
       if [[ $current == -* ]]; then
         _rpinn_values "--preset --data --truth --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
+      else
+        _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
+      fi
+      ;;
+    'weights')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--preset --data --truth --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

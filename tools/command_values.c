@@ -64,6 +64,21 @@ static bool ask_calibrate(const char *from, const char *redraw, const char *meth
   return named;
 }
 
+static bool ask_weights(const char *rules, const char *axis, Values *values) {
+  RpinnContext *context = rpinn_context_create();
+  RpinnWeightSearch *search = NULL;
+  const RpinnWeightOptions options = {.problem = "", /* likewise */
+                                      .rules = rules,
+                                      .num_searches = axis != NULL,
+                                      .searches = &axis,
+                                      .folder = "/dev/null"};
+  bool refused = context && rpinn_search_weights(context, &options, &search) != RPINN_OK;
+  bool named = refused && read_expected(context, values);
+  rpinn_weight_search_destroy(search);
+  rpinn_context_destroy(context);
+  return named;
+}
+
 static bool ask_covariance(Values *values) {
   RpinnContext *context = rpinn_context_create();
   RpinnReference *reference = NULL;
@@ -130,6 +145,10 @@ bool values_of_option(const Command *command, const OptionText *option, Values *
     known = ask_calibrate("?", NULL, NULL, values);
   else if (!strcmp(option->flag, "--redraw"))
     known = ask_calibrate(NULL, "?", NULL, values);
+  else if (!strcmp(option->flag, "--rule"))
+    known = values->several = ask_weights("?", NULL, values);
+  else if (!strcmp(option->flag, "--search"))
+    known = ask_weights(NULL, "?", values);
   else if (!strcmp(option->flag, "--covariance"))
     known = ask_covariance(values);
   if (!known) fprintf(stderr, "the library does not name the values of %s\n", option->flag);

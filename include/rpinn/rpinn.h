@@ -26,5 +26,6 @@
 #include "rpinn/target.h"
 #include "rpinn/verdict.h"
 #include "rpinn/version.h"
+#include "rpinn/weights.h"
 
 #endif

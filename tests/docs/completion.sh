@@ -50,6 +50,9 @@ complete_to 'rpinn,laplace' calibrate heat.yaml --methods rpinn,l
 complete_to 'rpinn|ensemble|nuts|svgd|laplace' calibrate heat.yaml --methods ''
 complete_to 'truth|prior|data' calibrate heat.yaml --from ''
 complete_to 'points' calibrate heat.yaml --redraw p
+complete_to 'mse,folds' weights heat.yaml --rule mse,f
+complete_to 'loo|evidence|folds|mse|lpp|gradients|annealing|kernel' weights heat.yaml --rule ''
+complete_to 'weight' weights heat.yaml --search w
 complete_to 'matern32|matern52' reference field --covariance ma
 complete_to '--well' reference solve --w
 complete_to '' list ''
