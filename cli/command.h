@@ -22,17 +22,20 @@ typedef enum OptionSet {
   OPTIONS_REPORT = 1024, /* --out, --shape */
   OPTIONS_CALIBRATE = 2048,
   OPTIONS_CHECK = 4096, /* --prior, --out */
-  OPTIONS_WEIGHTS = 8192
+  OPTIONS_WEIGHTS = 8192,
+  OPTIONS_MERGE = 1 << 14, /* --out, --partial, --quiet */
+  OPTIONS_SHARD = 1 << 15  /* --shard */
 } OptionSet;
 
-enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 256, MAX_WELLS = 256, MAX_SEARCHES = 8 };
+enum { MAX_OVERRIDES = 256, MAX_ARGUMENTS = 16384, MAX_WELLS = 256, MAX_SEARCHES = 8 };
 
 typedef struct Options {
   const char *problem; /* the first positional argument, or NULL */
   size_t num_arguments;
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
-  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from, *rules, *write;
+  const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from, *rules, *write,
+      *shard, *learnt;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   size_t num_wells;
@@ -40,7 +43,7 @@ typedef struct Options {
   size_t num_searches;
   const char *searches[MAX_SEARCHES]; /* every --search */
   bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
-      blocks;
+      blocks, partial;
   size_t repetitions;   /* --repetitions, or 0 */
   size_t num_data_sets; /* --datasets, or 0 */
   size_t num_folds;     /* --folds, or 0 */
@@ -64,8 +67,8 @@ typedef struct Command {
 } Command;
 
 extern const Command command_bench, command_calibrate, command_check, command_compare, command_diagnose,
-    command_list, command_predict, command_reference_field, command_reference_solve, command_report,
-    command_reproduce, command_run, command_summary, command_weights;
+    command_list, command_merge, command_predict, command_reference_field, command_reference_solve,
+    command_report, command_reproduce, command_run, command_summary, command_weights;
 
 /* The commands in the order of the help, NULL after the last. */
 const Command *command_at(size_t index);
@@ -91,6 +94,10 @@ void command_print_help(const Command *command);
 int report_failure(const RpinnContext *context, RpinnStatus status);
 /* A mistake in the arguments; returns EXIT_USAGE. */
 int report_usage(const char *format, ...) RPINN_PRINTF(1, 2);
+/* The results of a finished run and its report, or how far a shard is, to stdout as the options want it; the exit code. */
+int print_run(RpinnContext *context, const RpinnRun *run, const Options *options, const char *folder);
+/* --shard, or all; -1 to go on, else the exit code of a mistake. */
+int read_shard(RpinnContext *context, const Options *options, RpinnShard *shard);
 /* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
 RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */

@@ -4,9 +4,17 @@
 
 #include "command.h"
 
+static int print_shard(const RpinnRun *run, const Options *options, const char *folder) {
+  if (options->json)
+    printf("%s", rpinn_run_json(run));
+  else if (!options->quiet)
+    printf("%s%s\n", rpinn_run_table(run), folder);
+  return EXIT_DONE; /* main looks after failures to print */
+}
+
 /* The report comes last; a run whose report cannot be written still shows its results. */
-static int print_results(RpinnContext *context, const RpinnRun *run, const Options *options,
-                         const char *folder) {
+int print_run(RpinnContext *context, const RpinnRun *run, const Options *options, const char *folder) {
+  if (rpinn_run_is_shard(run)) return print_shard(run, options, folder);
   RpinnStatus status = rpinn_report_write(context, run);
   if (options->json) {
     printf("%s", rpinn_run_json(run));
@@ -18,14 +26,23 @@ static int print_results(RpinnContext *context, const RpinnRun *run, const Optio
   return status == RPINN_OK ? EXIT_DONE : report_failure(context, status);
 }
 
-static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options) {
+/* results/PROBLEM-METHOD, and a folder for every shard. */
+static void name_folder(const RpinnProblem *problem, RpinnShard shard, char folder[512]) {
+  char ending[64] = "";
+  if (shard.count) snprintf(ending, sizeof ending, "-shards/%zu-of-%zu", shard.number, shard.count);
+  snprintf(folder, 512, "results/%s-%s%s", rpinn_problem_name(problem),
+           rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD), ending);
+}
+
+static int perform(RpinnContext *context, RpinnProblem *problem, const Options *options, RpinnShard shard) {
   char usual[512]; /* names of problems have at most 200 bytes */
   const char *folder = options->out ? options->out : usual;
-  snprintf(usual, sizeof usual, "results/%s-%s", rpinn_problem_name(problem),
-           rpinn_problem_setting_text(problem, RPINN_SETTING_METHOD));
+  name_folder(problem, shard, usual);
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnRunOptions run_options = {.folder = folder,
                                  .resume = options->resume,
+                                 .shard = shard,
+                                 .learnt = options->learnt,
                                  .interrupted = stop_is_requested,
                                  .progress = options->quiet ? NULL : show_progress,
                                  .user = &line};
@@ -38,14 +55,21 @@ static int perform(RpinnContext *context, RpinnProblem *problem, const Options *
     fprintf(stderr, "rpinn: interrupted; the members made so far are saved in %s, and --resume goes on\n",
             folder);
   else
-    code = print_results(context, run, options, folder);
+    code = print_run(context, run, options, folder);
   rpinn_run_destroy(run);
   return code;
 }
 
-static int show_plan(RpinnContext *context, RpinnProblem *problem) {
-  char *plan = rpinn_run_plan(context, problem);
+static int show_plan(RpinnContext *context, RpinnProblem *problem, RpinnShard shard) {
+  char *plan = rpinn_run_plan(context, problem, shard);
   return plan ? print_and_free(plan) : report_failure(context, rpinn_context_error(context)->status);
+}
+
+int read_shard(RpinnContext *context, const Options *options, RpinnShard *shard) {
+  *shard = (RpinnShard){0};
+  if (!options->shard) return -1;
+  RpinnStatus status = rpinn_shard_parse(context, options->shard, shard);
+  return status == RPINN_OK ? -1 : report_failure(context, status);
 }
 
 static int run_run(const Options *options) {
@@ -56,10 +80,14 @@ static int run_run(const Options *options) {
   if (!context) return EXIT_MACHINE;
   catch_signals(context);
   go_on_without_readers();
-  RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
-  int code = status != RPINN_OK ? report_failure(context, status)
-             : options->plan    ? show_plan(context, problem)
-                                : perform(context, problem, options);
+  RpinnShard shard;
+  int code = read_shard(context, options, &shard);
+  RpinnStatus status = RPINN_OK;
+  if (code < 0) status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
+  if (code < 0)
+    code = status != RPINN_OK ? report_failure(context, status)
+           : options->plan    ? show_plan(context, problem, shard)
+                              : perform(context, problem, options, shard);
   rpinn_problem_destroy(problem);
   rpinn_context_destroy(context);
   return code;
@@ -77,6 +105,7 @@ const Command command_run = {
         "bytes as\n"
         "a run that was never stopped. A run that --time-limit ends shows what it has; with nothing to show "
         "yet\n"
-        "it ends as after Ctrl-C, with exit code 130.\n",
-    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN,
+        "it ends as after Ctrl-C, with exit code 130. --shard I/N makes a part, anywhere: "
+        "docs/clusters.md.\n",
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN | OPTIONS_SHARD,
     .run = run_run};

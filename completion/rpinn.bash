@@ -29,7 +29,7 @@ _rpinn() {
     previous=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    _rpinn_values "run check list summary compare predict diagnose report calibrate weights reproduce reference bench --help --version" ""
+    _rpinn_values "run check list summary compare predict diagnose report merge calibrate weights reproduce reference bench --help --version" ""
     return
   fi
   case $command in
@@ -56,6 +56,14 @@ _rpinn() {
       ;;
     'run --out')
       _rpinn_values "" "/"
+      return
+      ;;
+    'run --shard')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --learnt')
+      _rpinn_values "" "*"
       return
       ;;
     'run --set')
@@ -415,6 +423,10 @@ _rpinn() {
       return
       ;;
     'report --out')
+      _rpinn_values "" "/"
+      return
+      ;;
+    'merge --out')
       _rpinn_values "" "/"
       return
       ;;
@@ -950,7 +962,7 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -1002,6 +1014,13 @@ _rpinn() {
         _rpinn_values "--out --shape --json --help" ""
       else
         _rpinn_values "" "/"
+      fi
+      ;;
+    'merge')
+      if [[ $current == -* ]]; then
+        _rpinn_values "--out --partial --quiet --json --help" ""
+      else
+        _rpinn_values "" ""
       fi
       ;;
     'calibrate')

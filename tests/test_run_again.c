@@ -142,7 +142,7 @@ static void plans_come_true(void **state) {
   for (size_t k = 0; k < 3; k++) {
     char name[32];
     RpinnProblem *problem = run_problem(bench, hand_yaml, cases[k].settings);
-    char *plan = rpinn_run_plan(bench->context, problem);
+    char *plan = rpinn_run_plan(bench->context, problem, (RpinnShard){0});
     rpinn_problem_destroy(problem);
     check_true(plan != NULL, "%s", run_message(bench));
     check_true(strstr(plan, cases[k].says) != NULL, "no '%s' in\n%s", cases[k].says, plan);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "rpinn/problem.h"
+#include "rpinn/shard.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +32,10 @@ typedef struct RpinnRunOptions {
   /* Go on with the run in the folder: the same settings, samples may be more. Where the folder is absent or empty it
    * begins, with a line in the log of the context. */
   bool resume;
+  /* A shard of the run, or all of it: its members or chains in a store of their own, and no results; rpinn_merge makes these. */
+  RpinnShard shard;
+  /* learnt.db of a shard of the same run: what all shards learn alike is taken from it. NULL: it is learnt here. */
+  const char *learnt;
   size_t num_threads;              /* where the setting `threads` is 0: at most so many; 0: one per core */
   bool (*interrupted)(void *user); /* asked often; true saves and stops */
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */
@@ -46,13 +51,15 @@ RPINN_API RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *probl
                                 const RpinnRunOptions *options, RpinnRun **run);
 RPINN_API void rpinn_run_destroy(RpinnRun *run);
 RPINN_API bool rpinn_run_interrupted(const RpinnRun *run);
+/* It has draws, and no results: rpinn_run_json and rpinn_run_table say how many. */
+RPINN_API bool rpinn_run_is_shard(const RpinnRun *run);
 /* summary.json, and the same as a table for people. NULL after an interruption. */
 RPINN_API const char *rpinn_run_json(const RpinnRun *run);
 RPINN_API const char *rpinn_run_table(const RpinnRun *run);
 
-/* What a run would do, in words: members, iterations, threads, and estimates of time (from a short trial),
+/* What a run, or a shard of it, would do, in words: members, iterations, threads, and estimates of time (from a short trial),
  * memory and disk. NULL on failure, with the reason on the context; the caller frees the text. */
-RPINN_API char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem);
+RPINN_API char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem, RpinnShard shard);
 
 /* Finished runs, by their directories. Those that return a text return NULL on failure, with the reason on the context (a
  * missing, unfinished or damaged run is bad input); the caller frees the text. */

@@ -20,6 +20,10 @@ bool rpinn_blas_is_shareable(void) {
   return openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
 }
 
+const char *rpinn_blas_core_name(void) {
+  return openblas_get_corename();
+}
+
 /* ---- memory ---- */
 
 /* OpenBLAS maps so many bytes for every product that is under way (BUFFER_SIZE on x86-64) and keeps them for the

@@ -19,6 +19,9 @@ void rpinn_blas_use_one_thread(void);
  * around the memory that products work in, and then some of them come out wrong. */
 bool rpinn_blas_is_shareable(void);
 
+/* What OpenBLAS calls the kind of processor that it chose its products for: where it is another, products have other bits. */
+const char *rpinn_blas_core_name(void);
+
 /* Take the memory that the products of so many threads work in, unless it is taken. Where there is none OpenBLAS
  * would ask for it again and again and never return: those who are about to make large products ask here before. */
 RpinnStatus rpinn_blas_reserve(RpinnContext *context, size_t num_threads);

@@ -28,23 +28,29 @@ static size_t count_lines(const char *text) {
   return count;
 }
 
-RpinnStatus rpinn_identity_compare(RpinnContext *context, const char *before, const char *now) {
+void rpinn_identity_difference(const char *before, const char *now, const char *word_before,
+                               const char *word_now, char list[RPINN_IDENTITY_DIFFERENCE]) {
   enum { MAX_NAMED = 3 };
-  if (!strcmp(before, now)) return RPINN_OK;
-  size_t most = count_lines(before) == count_lines(now) ? MAX_NAMED : 1, named = 0;
-  char list[1400] = "";
-  size_t length = 0;
-  while (named < most && length < sizeof list && (*before || *now)) {
+  size_t most = count_lines(before) == count_lines(now) ? MAX_NAMED : 1, named = 0, length = 0;
+  snprintf(list, RPINN_IDENTITY_DIFFERENCE, "the texts differ in their last newline");
+  while (named < most && length < RPINN_IDENTITY_DIFFERENCE && (*before || *now)) {
     Line was = next_line(&before), is = next_line(&now);
     if (same_line(was, is)) continue;
     static const char nothing[] = "nothing";
     if (!was.start) was = (Line){nothing, sizeof nothing - 1};
     if (!is.start) is = (Line){nothing, sizeof nothing - 1};
-    int written = snprintf(list + length, sizeof list - length, "%swas %.*s, is now %.*s", named ? "; " : "",
-                           was.length, was.start, is.length, is.start);
-    length += written > 0 ? (size_t)written : sizeof list;
+    int written =
+        snprintf(list + length, RPINN_IDENTITY_DIFFERENCE - length, "%s%s %.*s, %s %.*s", named ? "; " : "",
+                 word_before, was.length, was.start, word_now, is.length, is.start);
+    length += written > 0 ? (size_t)written : RPINN_IDENTITY_DIFFERENCE;
     named++;
   }
+}
+
+RpinnStatus rpinn_identity_compare(RpinnContext *context, const char *before, const char *now) {
+  char list[RPINN_IDENTITY_DIFFERENCE];
+  if (!strcmp(before, now)) return RPINN_OK;
+  rpinn_identity_difference(before, now, "was", "is now", list);
   return rpinn_fail(context, RPINN_ERROR_INPUT, "the run in this directory was made with other settings: %s",
-                    named ? list : "the texts differ in their last newline");
+                    list);
 }

@@ -31,13 +31,18 @@ static int bind_member(sqlite3_stmt *statement, const RpinnStoredMember *member)
   return code;
 }
 
-RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
+RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
                                    const RpinnStoredMember *member) {
   sqlite3_stmt *put;
   RPINN_TRY(rpinn_store_check_index(context, member->index));
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_PUT, &put));
   RPINN_TRY(rpinn_store_begin(context, store));
-  RPINN_TRY(rpinn_store_write_with(context, store, put, bind_member(put, member)));
+  return rpinn_store_write_with(context, store, put, bind_member(put, member));
+}
+
+RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member) {
+  RPINN_TRY(rpinn_store_put_member(context, store, member));
   RPINN_TRY(rpinn_store_write_at(context, store, RPINN_QUERY_DROP_STATE, member->index));
   RPINN_TRY(rpinn_store_write_at(context, store, RPINN_QUERY_DROP_PIECES, member->index));
   return rpinn_store_flush_when_due(context, store);
@@ -124,8 +129,8 @@ RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *st
 }
 
 /* The numbers of a row, moved to where doubles may stand: SQLite's bytes have no alignment. */
-static RpinnStatus read_row(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
-                            RpinnStoredMember *member) {
+RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                                    RpinnStoredMember *member) {
   enum { FIRST_COLUMN = 4, NUM_COLUMNS = 3 };
   const void *bytes[NUM_COLUMNS];
   size_t counts[NUM_COLUMNS], total = 0;
@@ -173,7 +178,7 @@ RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *st
       rpinn_store_look_up(context, store, query, sqlite3_bind_int64(query, 1, clamp(below)), &found);
   while (status == RPINN_OK && found) {
     RpinnStoredMember member;
-    status = read_row(context, store, query, &member);
+    status = rpinn_store_read_member(context, store, query, &member);
     if (status == RPINN_OK) status = visit(user, &member);
     if (status == RPINN_OK) status = rpinn_store_look_up(context, store, query, SQLITE_OK, &found);
   }

@@ -63,8 +63,13 @@ static const char *const query_texts[RPINN_NUM_QUERIES] = {
     [RPINN_QUERY_COUNT] = "SELECT count(*), total(failed) FROM members WHERE member < ?",
     [RPINN_QUERY_VISIT] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
                           "WHERE member < ? ORDER BY member",
+    [RPINN_QUERY_GET] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
+                        "WHERE member = ?",
     [RPINN_QUERY_SET_TEXT] = "INSERT OR REPLACE INTO texts (key, value) VALUES (?, ?)",
-    [RPINN_QUERY_GET_TEXT] = "SELECT value FROM texts WHERE key = ?"};
+    [RPINN_QUERY_GET_TEXT] = "SELECT value FROM texts WHERE key = ?",
+    [RPINN_QUERY_VISIT_TEXTS] = "SELECT key, value FROM texts ORDER BY key",
+    [RPINN_QUERY_NEXT_STATE] = "SELECT member FROM states WHERE member >= ? ORDER BY member LIMIT 1",
+    [RPINN_QUERY_GET_IDENTITY] = "SELECT text FROM identity"};
 
 RpinnStatus rpinn_store_execute(RpinnContext *context, RpinnMemberStore *store, const char *text) {
   return sqlite3_exec(store->database, text, NULL, NULL, NULL) == SQLITE_OK

@@ -18,8 +18,12 @@ typedef enum RpinnStoreQuery {
   RPINN_QUERY_HAS,
   RPINN_QUERY_COUNT,
   RPINN_QUERY_VISIT,
+  RPINN_QUERY_GET,
   RPINN_QUERY_SET_TEXT,
   RPINN_QUERY_GET_TEXT,
+  RPINN_QUERY_VISIT_TEXTS,
+  RPINN_QUERY_NEXT_STATE,
+  RPINN_QUERY_GET_IDENTITY,
   RPINN_NUM_QUERIES
 } RpinnStoreQuery;
 
@@ -28,8 +32,9 @@ struct RpinnMemberStore {
   char *path;
   sqlite3_stmt *queries[RPINN_NUM_QUERIES]; /* prepared when first used */
   double last_commit;                       /* seconds of the steady clock */
-  double *numbers;                          /* [capacity] of the member that is being visited */
+  double *numbers;                          /* [capacity] of the member that is being visited or read */
   size_t capacity;
+  char stop[64];      /* of the member that was read */
   size_t piece_bytes; /* of the pieces that states are cut into */
   bool has_pieces;    /* the table is there */
 };
@@ -64,6 +69,13 @@ RpinnStatus rpinn_store_write_at(RpinnContext *context, RpinnMemberStore *store,
 /* Bring one that reads to its next row; *found is false when there is none. Release it after the last. */
 RpinnStatus rpinn_store_look_up(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *statement,
                                 int bound, bool *found);
+/* The member of a row of RPINN_QUERY_VISIT or RPINN_QUERY_GET; its pointers are valid until
+ * the next one, or the statement is released. */
+RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                                    RpinnStoredMember *member);
+/* The row of a member, within the transaction. */
+RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member);
 /* Make a statement ready for its next use. */
 void rpinn_store_release(sqlite3_stmt *statement);
 

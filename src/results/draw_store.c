@@ -41,6 +41,28 @@ uint64_t rpinn_noise_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS + 3);
 }
 
+static const struct {
+  uint64_t (*key)(void);
+  const char *name;
+} shared_states[] = {{rpinn_map_state_key, "the start"},
+                     {rpinn_laplace_state_key, "the most probable point"},
+                     {rpinn_choice_state_key, "the point of the prior's choice"},
+                     {rpinn_noise_state_key, "the noise"}};
+
+size_t rpinn_num_shared_states(void) {
+  return sizeof shared_states / sizeof shared_states[0];
+}
+
+uint64_t rpinn_shared_state_key(size_t index) {
+  return shared_states[index].key();
+}
+
+const char *rpinn_shared_state_name(uint64_t key) {
+  for (size_t k = 0; k < rpinn_num_shared_states(); k++)
+    if (shared_states[k].key() == key) return shared_states[k].name;
+  return "a state";
+}
+
 typedef struct Visit {
   const RpinnDrawPlan *plan;
   bool warmup;
@@ -83,6 +105,15 @@ static RpinnStatus find_length(RpinnContext *context, RpinnMemberStore *store, u
       high = middle;
   }
   *length = low;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t task, uint64_t *made) {
+  bool has;
+  if (plan->has_chains) return find_length(context, store, task, false, plan->num_draws, made);
+  RPINN_TRY(rpinn_member_store_has(context, store, task, &has));
+  *made = has;
   return RPINN_OK;
 }
 

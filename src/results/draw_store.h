@@ -34,6 +34,11 @@ RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore 
 /* The same for what was learnt of noise that is not known. */
 uint64_t rpinn_noise_state_key(void);
 
+/* States that belong to a run as a whole, and are learnt before its draws: their keys, and what they are. */
+size_t rpinn_num_shared_states(void);
+uint64_t rpinn_shared_state_key(size_t index);
+const char *rpinn_shared_state_name(uint64_t key);
+
 /* A draw during a visit. */
 typedef struct RpinnVisitedDraw {
   uint64_t chain, draw;
@@ -56,6 +61,9 @@ RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *stor
 /* Draws of the longest of the chains; without chains, the number behind the last member. */
 RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *store,
                                      const RpinnDrawPlan *plan, uint64_t *length);
+/* Draws of a member or chain that are there, of those that the plan wants. */
+RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t task, uint64_t *made);
 /* Draws (of the warmup) that the shortest of the chains has, at most `most`. */
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,

@@ -12,6 +12,7 @@
 #include "prior_record.h"
 #include "rank_interval.h"
 #include "run_verdict.h"
+#include "shard_record.h"
 #include "whole_file.h"
 
 /* ---- reading ---- */
@@ -32,6 +33,7 @@ static RpinnStatus find_summary(RpinnContext *context, const char *folder, char 
   bool has_members = access(path, F_OK) == 0;
   snprintf(path, RPINN_PATH_SIZE, "%s/summary.json", folder);
   if (access(path, F_OK) == 0) return RPINN_OK;
+  if (has_members) RPINN_TRY(rpinn_refuse_shard(context, folder));
   if (has_members)
     return rpinn_fail_at(
         context, (RpinnPlace){.file = folder},

@@ -7,9 +7,9 @@
 
 /* Of every run; the file of its method and those of its terms come behind. */
 static const char *const own_names[] = {
-    "run.yaml",    "data.csv",     "truth.csv",  "predict.csv",       "posterior.nc",    "predictions.csv",
-    "summary.csv", "summary.json", "fields.vti", "report.html",       "shape_plane.csv", "shape_points.csv",
-    "run.log",     "draws.spool",  "figures",    "shape_spectrum.csv"};
+    "run.yaml",    "data.csv",     "truth.csv",  "predict.csv",        "posterior.nc",    "predictions.csv",
+    "summary.csv", "summary.json", "fields.vti", "report.html",        "shape_plane.csv", "shape_points.csv",
+    "run.log",     "draws.spool",  "figures",    "shape_spectrum.csv", "learnt.db"};
 enum { NUM_OWN_NAMES = sizeof own_names / sizeof own_names[0] };
 
 bool rpinn_run_file_name(const RpinnProblem *problem, size_t index, char name[RPINN_PATH_SIZE]) {

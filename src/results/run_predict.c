@@ -14,11 +14,23 @@
 #include "run_files.h"
 #include "run_record.h"
 #include "run_reopen.h"
+#include "shard_record.h"
 #include "unknown_noise.h"
+
+/* How far it is: a shard has no results. */
+static char *summarise_shard(RpinnContext *context, const char *folder, bool as_json) {
+  RpinnText table = {0}, json = {0};
+  bool is_told = rpinn_shard_summary(context, folder, &table, &json) == RPINN_OK;
+  rpinn_text_free(as_json ? &table : &json);
+  if (!is_told) rpinn_text_free(as_json ? &json : &table);
+  return as_json ? json.bytes : table.bytes;
+}
 
 char *rpinn_run_summary(RpinnContext *context, const char *folder, bool json) {
   RpinnFinishedRun run;
   RpinnText text = {0};
+  RpinnShard shard;
+  if (rpinn_folder_holds_shard(folder, &shard)) return summarise_shard(context, folder, json);
   RpinnStatus status = rpinn_finished_run_open(context, folder, &run);
   if (status == RPINN_OK && json) rpinn_text_append_bytes(&text, run.text.bytes, run.text.length);
   if (status == RPINN_OK && !json) rpinn_summary_table(run.summary, &text);

@@ -59,6 +59,9 @@ void rpinn_run_destroy(RpinnRun *run) {
 bool rpinn_run_interrupted(const RpinnRun *run) {
   return run->interrupted;
 }
+bool rpinn_run_is_shard(const RpinnRun *run) {
+  return run->shard.count > 0;
+}
 const char *rpinn_run_json(const RpinnRun *run) {
   return run->json.bytes;
 }

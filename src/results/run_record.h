@@ -36,6 +36,7 @@ struct RpinnRun {
   RpinnVerdict verdict;   /* of a run with results */
   double seconds;         /* of all sessions of this run */
   size_t made_on_threads; /* by the session that finished it */
+  RpinnShard shard;       /* of a run, whose draws it has, and no results; count 0: the whole run */
   bool interrupted;       /* it has no results yet … */
   bool out_of_time;       /* … or those of fewer draws than were asked for */
   RpinnText json, table;

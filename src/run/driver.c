@@ -24,10 +24,14 @@ static RpinnStatus check_memory(RpinnContext *context, const RpinnDriver *driver
                                                 : "smaller networks or fewer --threads");
 }
 
-static size_t choose_threads(const RpinnRun *run, const RpinnRunOptions *options) {
-  size_t threads = rpinn_run_choose_threads(run);
+/* No more than there are members or chains for. */
+static size_t choose_threads(const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
+  size_t threads = rpinn_run_choose_threads(run), most = driver->options->num_threads;
   bool is_free = run->problem->settings.values[RPINN_SETTING_THREADS].number == 0;
-  return is_free && options->num_threads && options->num_threads < threads ? options->num_threads : threads;
+  uint64_t tasks = rpinn_shard_size(driver->shard, rpinn_draw_plan_num_starts(&run->plan));
+  if (is_free && most && most < threads) threads = most;
+  return tasks && tasks < threads ? (size_t)tasks : threads;
 }
 
 RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
@@ -38,7 +42,8 @@ RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *prob
   RpinnRun *run = driver->run;
   run->wants_end = options->interrupted;
   run->user = options->user;
-  driver->num_threads = run->made_on_threads = choose_threads(run, options);
+  driver->shard = run->shard = options->shard;
+  driver->num_threads = run->made_on_threads = choose_threads(driver);
   RPINN_TRY(check_memory(context, driver));
   return rpinn_run_make_posteriors(context, run, driver->num_threads);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "run_record.h"
+#include "shard.h"
 
 typedef struct RpinnDrawMaker RpinnDrawMaker; /* maker.h */
 
@@ -15,6 +16,9 @@ typedef struct RpinnDriver {
   size_t num_threads;          /* to work with; the run has a posterior for each */
   double started;              /* seconds of the steady clock, when its folder was opened */
   bool is_new;                 /* there was no run in the folder before */
+  RpinnShard shard;            /* whose members or chains it makes; count 0: all */
+  bool has_past;               /* what an earlier session or a shard has learnt may be in the store */
+  bool is_partial;             /* it makes no draws, and some are not there */
   bool has_chosen;             /* the scale of the prior, where an earlier session had not */
   FILE *log;                   /* run.log; NULL before it is open */
   bool interrupted;            /* the caller wanted an end … */

@@ -278,7 +278,7 @@ RpinnStatus rpinn_laplace_map_find(RpinnContext *context, RpinnRunProgress *prog
   RpinnRun *run = driver->run;
   bool found = false;
   RPINN_TRY(rpinn_run_make_laplace_room(context, run));
-  if (driver->options->resume) RPINN_TRY(rpinn_run_find_laplace(context, run, &found));
+  if (driver->has_past) RPINN_TRY(rpinn_run_find_laplace(context, run, &found));
   if (found) return RPINN_OK;
   RPINN_TRY(seek(context, progress, &run->laplace));
   if (driver->interrupted) return RPINN_OK;
@@ -300,7 +300,7 @@ RpinnStatus rpinn_laplace_map_seek(RpinnContext *context, RpinnRunProgress *prog
   size_t N = run->posteriors[0]->model.num_parameters;
   RpinnLaplaceResult lowest = {.at = theta};
   bool found = false;
-  if (driver->options->resume)
+  if (driver->has_past)
     RPINN_TRY(rpinn_draw_store_get_vector(context, run->store, rpinn_map_state_key(), N, lowest.at, &found));
   if (found) return RPINN_OK;
   RPINN_TRY(seek(context, progress, &lowest));

@@ -39,6 +39,7 @@ const RpinnDrawMaker rpinn_maker_laplace = {
     .progress_unit = "draws",
     .prior_at_minimum = true,
     .needs_prior = true,
+    .splits = true,
     .check_settings = check_settings,
     .make_draws = rpinn_run_make_laplace_draws,
     .estimate = estimate,

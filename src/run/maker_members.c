@@ -48,7 +48,8 @@ RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnDriver *driver,
   const RpinnRun *run = driver->run;
   RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
   *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number *
-                                              (double)run->num_samples / (double)driver->num_threads,
+                                              (double)rpinn_shard_size(driver->shard, run->num_samples) /
+                                              (double)driver->num_threads,
                                  .step = "iteration",
                                  .place = " on one thread"};
   return rpinn_try_minimizer(context, &targets[0], &options, &estimate->step_seconds);

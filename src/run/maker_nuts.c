@@ -9,7 +9,8 @@ static double count_gradients(const RpinnDriver *driver) {
   const RpinnRun *run = driver->run;
   const RpinnSettingsValues *settings = &run->problem->settings;
   double steps = ldexp(1, (int)settings->values[RPINN_SETTING_MAX_DEPTH].number) - 1;
-  return steps * ceil((double)run->plan.num_chains / (double)driver->num_threads) *
+  return steps *
+         ceil((double)rpinn_shard_size(driver->shard, run->plan.num_chains) / (double)driver->num_threads) *
          (settings->values[RPINN_SETTING_WARMUP].number +
           (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
 }
@@ -42,6 +43,7 @@ static void describe_run(const RpinnRun *run, RpinnText *text) {
 
 const RpinnDrawMaker rpinn_maker_nuts = {
     .progress_unit = "iterations",
+    .splits = true,
     .check_settings = rpinn_refuse_adagrad,
     .make_draws = rpinn_run_make_chains,
     .estimate = estimate,

@@ -3,5 +3,6 @@
 
 const RpinnDrawMaker rpinn_maker_rpinn = {
     RPINN_MAKER_OF_MINIMISERS,
+    .splits = true,
     .check_settings = rpinn_members_check_settings,
 };

@@ -40,7 +40,7 @@ static RpinnStatus save_state(const Search *search) {
 static RpinnStatus begin(const Search *search) {
   void *state = NULL;
   size_t size = 0;
-  if (search->driver->options->resume)
+  if (search->driver->has_past)
     RPINN_TRY(rpinn_member_store_get_state(search->context, search->run->store, rpinn_map_state_key(), &state,
                                            &size));
   RpinnStatus status = rpinn_member_begin(search->context, search->member, 0, state, size);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "blas_threads.h"
+#include "learnt_store.h"
 #include "maker.h"
 #include "rpinn/version.h"
 #include "run_folder.h"
@@ -10,16 +11,23 @@
 #include "run_noise.h"
 #include "run_prior.h"
 #include "run_resumed.h"
+#include "run_shard.h"
 #include "run_summary.h"
 #include "run_targets.h"
+#include "shard_record.h"
+#include "stored_run.h"
 #include "vti_file.h"
 
-static RpinnStatus open_store(RpinnContext *context, RpinnRun *run) {
+static RpinnStatus open_store(RpinnContext *context, RpinnDriver *driver) {
+  RpinnRun *run = driver->run;
   RpinnText identity = {0};
   char path[RPINN_PATH_SIZE];
   snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
   RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
+  if (status == RPINN_OK) status = rpinn_learnt_check(context, driver, identity.bytes);
   if (status == RPINN_OK) status = rpinn_member_store_open(context, path, identity.bytes, &run->store);
+  if (status == RPINN_OK) status = rpinn_run_check_shard(context, driver);
+  if (status == RPINN_OK) status = rpinn_learnt_take(context, driver);
   rpinn_text_free(&identity);
   return status;
 }
@@ -28,12 +36,12 @@ static RpinnStatus open_store(RpinnContext *context, RpinnRun *run) {
 static RpinnStatus count_seconds(RpinnContext *context, const RpinnDriver *driver) {
   RpinnRun *run = driver->run;
   char *before = NULL, now_text[64];
-  RPINN_TRY(rpinn_member_store_get_text(context, run->store, "wall_seconds", &before));
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, RPINN_SECONDS_KEY, &before));
   run->seconds = (before ? rpinn_number_read(before, NULL) : 0) + rpinn_driver_seconds(driver);
   free(before);
   rpinn_format(now_text, sizeof now_text, "%.3f", run->seconds);
   run->seconds = rpinn_number_read(now_text, NULL); /* as the next reader will see it */
-  RPINN_TRY(rpinn_member_store_set_text(context, run->store, "wall_seconds", now_text));
+  RPINN_TRY(rpinn_member_store_set_text(context, run->store, RPINN_SECONDS_KEY, now_text));
   return rpinn_member_store_flush(context, run->store);
 }
 
@@ -80,10 +88,12 @@ static RpinnStatus finish(RpinnContext *context, RpinnDriver *driver) {
 /* The folder and the store are the run's, and say what it is about. */
 static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
   RpinnRun *run = driver->run;
+  driver->has_past = driver->options->resume || driver->options->learnt;
   RPINN_TRY(rpinn_run_folder_open(context, driver));
   RPINN_TRY(rpinn_run_settle_prior(context, driver));
-  RPINN_TRY(open_store(context, run));
+  RPINN_TRY(open_store(context, driver));
   RPINN_TRY(rpinn_run_check_resumed(context, driver));
+  RPINN_TRY(rpinn_run_note_shard(context, driver));
   RPINN_TRY(rpinn_run_folder_open_log(context, driver));
   RPINN_TRY(rpinn_run_note_prior(context, driver));
   rpinn_driver_log(
@@ -98,18 +108,23 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
 static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets) {
   RPINN_TRY(rpinn_run_learn_noise(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_start_from_map(context, driver, targets));
+  if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(driver->maker->make_draws(context, driver, targets));
-  driver->run->out_of_time = driver->out_of_time;
+  if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
+  driver->run->out_of_time = driver->out_of_time || driver->is_partial;
   if (driver->out_of_time) rpinn_driver_log(driver, "the time limit is reached");
   return count_seconds(context, driver);
 }
 
 static RpinnStatus perform(RpinnContext *context, RpinnDriver *driver) {
   RpinnMemberTarget *targets;
+  RPINN_TRY(rpinn_run_check_split(context, driver));
   RPINN_TRY(rpinn_run_targets_make(context, driver, &targets));
   RPINN_TRY(begin(context, driver));
   RPINN_TRY(make_draws(context, driver, targets));
-  if (!driver->interrupted) RPINN_TRY(finish(context, driver));
+  if (!driver->interrupted)
+    RPINN_TRY(rpinn_run_is_shard(driver->run) ? rpinn_run_describe_shard(context, driver)
+                                              : finish(context, driver));
   if (driver->interrupted) rpinn_driver_log(driver, "interrupted");
   driver->run->interrupted = driver->interrupted;
   return RPINN_OK;
@@ -124,23 +139,38 @@ static void let_go(RpinnDriver *driver) {
   rpinn_run_folder_close(driver);
 }
 
-RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem, const RpinnRunOptions *options,
-                      RpinnRun **run) {
-  RpinnDriver driver;
-  RpinnStatus status = rpinn_driver_prepare(context, problem, options, &driver);
-  if (!rpinn_blas_is_shareable() && (size_t)problem->settings.values[RPINN_SETTING_THREADS].number != 1)
+/* The run of a driver that is prepared, or could not be. */
+static RpinnStatus make(RpinnContext *context, RpinnStatus status, RpinnDriver *driver, RpinnRun **run) {
+  if (status == RPINN_OK && !rpinn_blas_is_shareable() &&
+      (size_t)driver->run->problem->settings.values[RPINN_SETTING_THREADS].number != 1)
     rpinn_log(context, RPINN_LOG_WARNING,
               "this OpenBLAS is a serial build, in which threads disturb each other: the run has one thread "
               "(the pthread build allows more)");
-  if (status == RPINN_OK) status = rpinn_blas_reserve(context, driver.num_threads);
-  if (status == RPINN_OK) status = perform(context, &driver);
+  if (status == RPINN_OK) status = rpinn_blas_reserve(context, driver->num_threads);
+  if (status == RPINN_OK) status = perform(context, driver);
   if (status == RPINN_ERROR_MEMORY && context->error.status != status)
     rpinn_fail_memory(context); /* targets report no message of their own */
-  if (status != RPINN_OK) rpinn_driver_log(&driver, "failed: %s", context->error.message);
-  *run = driver.run;
-  if (*run) let_go(&driver);
+  if (status != RPINN_OK) rpinn_driver_log(driver, "failed: %s", context->error.message);
+  *run = driver->run;
+  if (*run) let_go(driver);
   if (status == RPINN_OK) return RPINN_OK;
   rpinn_run_destroy(*run);
   *run = NULL;
   return status;
+}
+
+RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem, const RpinnRunOptions *options,
+                      RpinnRun **run) {
+  RpinnDriver driver;
+  RpinnStatus status = rpinn_driver_prepare(context, problem, options, &driver);
+  return make(context, status, &driver, run);
+}
+
+RpinnStatus rpinn_run_from_store(RpinnContext *context, const RpinnProblem *problem,
+                                 const RpinnRunOptions *options, bool is_partial, RpinnRun **run) {
+  RpinnDriver driver;
+  RpinnStatus status = rpinn_driver_prepare(context, problem, options, &driver);
+  driver.shard = rpinn_no_shard;
+  driver.is_partial = is_partial;
+  return make(context, status, &driver, run);
 }

@@ -22,6 +22,7 @@ typedef struct Session {
   RpinnChainGroupOptions options;
   RpinnSavedChain *saved; /* [num_chains] */
   uint64_t *made;         /* [num_chains] iterations, as far as this thread knows */
+  uint8_t *others;        /* [num_chains] those of other shards */
   RpinnRunProgress progress;
 } Session;
 
@@ -81,6 +82,7 @@ static RpinnStatus look_back(Session *session) {
   RpinnStatus status = RPINN_OK;
   for (uint64_t chain = 0; chain < session->run->plan.num_chains && status == RPINN_OK; chain++) {
     RpinnSavedChain *saved = &session->saved[chain];
+    if (session->others[chain]) continue;
     status = rpinn_member_store_get_state(session->context, session->run->store, rpinn_chain_state_key(chain),
                                           &saved->state, &saved->size);
     if (status != RPINN_OK || !saved->state) continue;
@@ -138,7 +140,7 @@ static RpinnStatus find_common_length(Session *session) {
 static RpinnStatus record_starts(const Session *session) {
   const RpinnRunTarget *target = session->targets[0].data;
   char text[32];
-  if (target->start != RPINN_START_RUN) return RPINN_OK;
+  if (target->start != RPINN_START_RUN || !target->num_given) return RPINN_OK;
   snprintf(text, sizeof text, "%zu", target->num_given);
   return rpinn_member_store_set_text(session->context, session->run->store, RPINN_NUM_STARTS_KEY, text);
 }
@@ -149,12 +151,16 @@ static RpinnStatus make_chains(Session *session) {
   RpinnTaskPoolResult result = {0};
   session->saved = calloc(run->plan.num_chains, sizeof *session->saved);
   session->made = calloc(run->plan.num_chains, sizeof *session->made);
-  if (!session->saved || !session->made) return rpinn_fail_memory(session->context);
+  session->others = calloc(run->plan.num_chains, 1);
+  if (!session->saved || !session->made || !session->others) return rpinn_fail_memory(session->context);
+  for (uint64_t chain = 0; chain < run->plan.num_chains; chain++)
+    session->others[chain] = !rpinn_shard_owns(driver->shard, chain);
   if (driver->options->resume) RPINN_TRY(look_back(session));
   RPINN_TRY(record_starts(session));
   session->options.saved = session->saved;
   RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
                                   .num_tasks = run->plan.num_chains,
+                                  .done = session->others,
                                   .time_limit = rpinn_driver_time_limit(driver),
                                   .user = session,
                                   .open_worker = open_worker,
@@ -171,8 +177,8 @@ static RpinnStatus make_chains(Session *session) {
   rpinn_run_progress_report(&session->progress, true);
   rpinn_driver_log(driver, "%llu of %llu iterations of %llu chains are done",
                    (unsigned long long)session->progress.done, (unsigned long long)session->progress.total,
-                   (unsigned long long)run->plan.num_chains);
-  return find_common_length(session);
+                   (unsigned long long)rpinn_shard_size(driver->shard, run->plan.num_chains));
+  return rpinn_run_is_shard(run) ? RPINN_OK : find_common_length(session);
 }
 
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
@@ -195,15 +201,16 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
                             .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number}};
   begin_with_spread(session);
   const RpinnNutsOptions *nuts = &session->options.nuts;
-  session->progress =
-      (RpinnRunProgress){.driver = driver,
-                         .unit = driver->maker->progress_unit,
-                         .total = (nuts->num_warmup + nuts->num_draws * nuts->thin) * run->plan.num_chains};
+  session->progress = (RpinnRunProgress){.driver = driver,
+                                         .unit = driver->maker->progress_unit,
+                                         .total = (nuts->num_warmup + nuts->num_draws * nuts->thin) *
+                                                  rpinn_shard_size(driver->shard, run->plan.num_chains)};
   RpinnStatus status = make_chains(session);
   for (uint64_t chain = 0; session->saved && chain < run->plan.num_chains; chain++)
     free(session->saved[chain].state);
   free(session->saved);
   free(session->made);
+  free(session->others);
   free(session);
   return status;
 }

@@ -150,10 +150,11 @@ static RpinnStatus make_draws(Session *session) {
                                        &progress->failed));
   for (uint64_t k = 0; k < run->num_samples && !driver->interrupted && !driver->out_of_time; k++) {
     bool has;
+    if (!rpinn_shard_owns(driver->shard, k)) continue;
     RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
     if (has) continue;
     RPINN_TRY(make_draw(session, k));
-    bool is_last = progress->done == run->num_samples;
+    bool is_last = progress->done == progress->total;
     driver->interrupted = rpinn_run_progress_tick(progress) && !is_last;
     driver->out_of_time =
         limit > 0 && rpinn_steady_seconds() - begun > limit && !is_last && !driver->interrupted;
@@ -161,7 +162,7 @@ static RpinnStatus make_draws(Session *session) {
   RPINN_TRY(rpinn_member_store_flush(session->context, run->store));
   rpinn_run_progress_report(progress, true);
   rpinn_driver_log(driver, "%llu of %llu draws are done", (unsigned long long)progress->done,
-                   (unsigned long long)run->num_samples);
+                   (unsigned long long)progress->total);
   return RPINN_OK;
 }
 
@@ -174,8 +175,9 @@ RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnDriver *dri
   session->driver = driver;
   session->run = run;
   session->own = targets[0].data;
-  session->progress =
-      (RpinnRunProgress){.driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples};
+  session->progress = (RpinnRunProgress){.driver = driver,
+                                         .unit = driver->maker->progress_unit,
+                                         .total = rpinn_shard_size(driver->shard, run->num_samples)};
   RpinnStatus status = make_draws(session);
   rpinn_linearisation_destroy(session->linearisation);
   rpinn_double_target_close(&session->target);

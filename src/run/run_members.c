@@ -17,7 +17,7 @@ typedef struct Session {
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnMemberGroupOptions options;
-  uint8_t *done; /* [num_samples] */
+  uint8_t *done; /* [num_samples] or another shard's */
   RpinnSavedMember *saved;
   RpinnRunProgress progress;
   double member_seconds; /* spent by members done here, over all threads */
@@ -70,7 +70,7 @@ static bool tick(void *user, uint64_t iterations) {
   return rpinn_run_progress_tick(&session->progress);
 }
 
-/* Which members are done, and the states of those that were under way. */
+/* Which of its members are done, and the states of those that were under way. */
 static RpinnStatus look_back(Session *session) {
   RpinnRun *run = session->run;
   size_t capacity = 0;
@@ -78,8 +78,10 @@ static RpinnStatus look_back(Session *session) {
     bool has;
     void *state = NULL;
     size_t size;
+    if (session->done[k]) continue;
     RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
     session->done[k] = has;
+    session->progress.done += has;
     if (!has) RPINN_TRY(rpinn_member_store_get_state(session->context, run->store, k, &state, &size));
     if (!state) continue;
     if (session->options.num_saved == capacity) {
@@ -93,7 +95,8 @@ static RpinnStatus look_back(Session *session) {
     }
     session->saved[session->options.num_saved++] = (RpinnSavedMember){k, state, size};
   }
-  return rpinn_member_store_count(session->context, run->store, run->num_samples, &session->progress.done,
+  uint64_t finished;
+  return rpinn_member_store_count(session->context, run->store, run->num_samples, &finished,
                                   &session->progress.failed);
 }
 
@@ -103,6 +106,7 @@ static RpinnStatus make_members(Session *session) {
   RpinnTaskPoolResult result = {0};
   session->done = calloc(run->num_samples, 1);
   if (!session->done) return rpinn_fail_memory(session->context);
+  for (uint64_t k = 0; k < run->num_samples; k++) session->done[k] = !rpinn_shard_owns(driver->shard, k);
   if (driver->options->resume) RPINN_TRY(look_back(session));
   session->options.saved = session->saved;
   RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
@@ -118,11 +122,11 @@ static RpinnStatus make_members(Session *session) {
                                   .tick = tick};
   RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
   session->progress.iterations = result.counted;
-  driver->interrupted = result.interrupted && session->progress.done < run->num_samples;
+  driver->interrupted = result.interrupted && session->progress.done < session->progress.total;
   driver->out_of_time = result.out_of_time && !driver->interrupted;
   rpinn_run_progress_report(&session->progress, true);
   rpinn_driver_log(driver, "%llu of %llu members are done", (unsigned long long)session->progress.done,
-                   (unsigned long long)run->num_samples);
+                   (unsigned long long)session->progress.total);
   return RPINN_OK;
 }
 
@@ -132,15 +136,16 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
   const RpinnSettingsValues *settings = &run->problem->settings;
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
-  *session = (Session){
-      .context = context,
-      .driver = driver,
-      .run = run,
-      .targets = targets,
-      .options = {.minimize = rpinn_run_minimize_options(run->problem),
-                  .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number,
-                  .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
-      .progress = {.driver = driver, .unit = driver->maker->progress_unit, .total = run->num_samples}};
+  *session = (Session){.context = context,
+                       .driver = driver,
+                       .run = run,
+                       .targets = targets,
+                       .options = {.minimize = rpinn_run_minimize_options(run->problem),
+                                   .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number,
+                                   .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
+                       .progress = {.driver = driver,
+                                    .unit = driver->maker->progress_unit,
+                                    .total = rpinn_shard_size(driver->shard, run->num_samples)}};
   RpinnStatus status = make_members(session);
   for (size_t i = 0; i < session->options.num_saved; i++) free(session->saved[i].state);
   free(session->saved);

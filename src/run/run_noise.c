@@ -358,7 +358,7 @@ RpinnStatus rpinn_run_learn_noise(RpinnContext *context, RpinnDriver *driver,
   if (!run->posteriors[0]->num_noises) return RPINN_OK;
   RPINN_TRY(check_prior(context, run->posteriors[0]));
   RPINN_TRY(rpinn_run_make_noise_room(context, run));
-  if (driver->options->resume) RPINN_TRY(rpinn_run_find_noise(context, run, &found));
+  if (driver->has_past) RPINN_TRY(rpinn_run_find_noise(context, run, &found));
   if (!found) {
     rpinn_driver_log(driver, "the noise is being learnt");
     RPINN_TRY(learn(context, driver));

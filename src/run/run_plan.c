@@ -1,5 +1,6 @@
 /* `rpinn run --plan`: what would be done and what it would cost, from a short trial on this machine. */
 #include "maker.h"
+#include "run_shard.h"
 #include "run_targets.h"
 #include "unknown_noise.h"
 
@@ -22,6 +23,25 @@ static void append_time(RpinnText *text, double seconds) {
     rpinn_text_append(text, "%.1f h", seconds / 3600);
 }
 
+static void append_share(const RpinnRun *run, RpinnText *text) {
+  uint64_t all = rpinn_draw_plan_num_starts(&run->plan);
+  rpinn_text_append(text, "  share   shard %zu/%zu makes %llu of the %llu %ss, and no results\n",
+                    run->shard.number, run->shard.count,
+                    (unsigned long long)rpinn_shard_size(run->shard, all), (unsigned long long)all,
+                    run->plan.has_chains ? "chain" : run->method->unit);
+}
+
+/* Draws that are made, and what is kept of each: a shard has no results. */
+static void append_disk(const RpinnDriver *driver, const RpinnRunEstimate *estimate, RpinnText *text) {
+  const RpinnRun *run = driver->run;
+  double share = (double)rpinn_shard_size(run->shard, rpinn_draw_plan_num_starts(&run->plan)),
+         draws = share * (run->plan.has_chains ? (double)run->num_samples : 1),
+         draw_bytes = rpinn_run_draw_bytes(run), output_bytes = 8.0 * (double)run->outputs.num_values;
+  double bytes = rpinn_run_is_shard(run) ? draws * draw_bytes
+                                         : draws * (2 * draw_bytes + output_bytes) + estimate->disk_bytes;
+  rpinn_text_append(text, "  disk    about %.0f MB\n", bytes * 1e-6 + 1);
+}
+
 static RpinnStatus describe(RpinnContext *context, RpinnDriver *driver, RpinnText *text) {
   const RpinnRun *run = driver->run;
   RpinnRunEstimate estimate;
@@ -32,8 +52,9 @@ static RpinnStatus describe(RpinnContext *context, RpinnDriver *driver, RpinnTex
   rpinn_text_append(text, "%s, method %s: ", run->problem->name,
                     run->problem->settings.values[RPINN_SETTING_METHOD].text);
   driver->maker->describe_run(run, text);
-  rpinn_text_append(text, ", on %zu thread%s\n  time    about ", driver->num_threads,
-                    driver->num_threads == 1 ? "" : "s");
+  rpinn_text_append(text, ", on %zu thread%s\n", driver->num_threads, driver->num_threads == 1 ? "" : "s");
+  if (rpinn_run_is_shard(run)) append_share(run, text);
+  rpinn_text_append(text, "  time    about ");
   append_time(text, estimate.step_seconds * estimate.num_steps);
   rpinn_text_append(text, " at most (%.3g ms per %s measured just now%s)\n", estimate.step_seconds * 1e3,
                     estimate.step, estimate.place);
@@ -45,8 +66,7 @@ static RpinnStatus describe(RpinnContext *context, RpinnDriver *driver, RpinnTex
       text, "  memory  about %.0f MB\n",
       (20e6 + kept * output_bytes + threads * 40 * draw_bytes + 6 * output_bytes + estimate.memory_bytes) *
           1e-6);
-  rpinn_text_append(text, "  disk    about %.0f MB\n",
-                    (draws * (2 * draw_bytes + output_bytes) + estimate.disk_bytes) * 1e-6 + 1);
+  append_disk(driver, &estimate, text);
   return text->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }
 
@@ -61,11 +81,12 @@ RpinnStatus rpinn_run_estimate(RpinnContext *context, const RpinnProblem *proble
   return status;
 }
 
-char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem) {
+char *rpinn_run_plan(RpinnContext *context, const RpinnProblem *problem, RpinnShard shard) {
   RpinnText text = {0};
-  RpinnRunOptions options = {0};
+  RpinnRunOptions options = {.shard = shard};
   RpinnDriver driver;
   RpinnStatus status = rpinn_driver_prepare(context, problem, &options, &driver);
+  if (status == RPINN_OK) status = rpinn_run_check_split(context, &driver);
   if (status == RPINN_OK) status = describe(context, &driver, &text);
   rpinn_run_destroy(driver.run);
   if (status == RPINN_OK) return text.bytes;

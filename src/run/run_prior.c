@@ -24,14 +24,18 @@ static RpinnStatus settle(RpinnContext *context, RpinnRun *run, RpinnScaleRule r
   return status;
 }
 
-/* What an earlier session chose; 0: nothing. */
+/* What an earlier session chose, or a shard that has left it; 0: nothing. */
 static RpinnStatus look_up(RpinnContext *context, const RpinnDriver *driver, double *scale) {
   RpinnRun *run = driver->run;
   char path[RPINN_PATH_SIZE], *text = NULL;
   RpinnMemberStore *store;
   *scale = 0;
-  snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
-  if (driver->is_new || access(path, F_OK) != 0) return RPINN_OK;
+  if (driver->is_new && !driver->options->learnt) return RPINN_OK;
+  if (driver->is_new)
+    snprintf(path, sizeof path, "%s", driver->options->learnt);
+  else
+    snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
+  if (access(path, F_OK) != 0) return RPINN_OK;
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &store));
   RpinnStatus status = rpinn_member_store_get_text(context, store, scale_key, &text);
   if (status == RPINN_OK && text) status = rpinn_prior_choice_load(context, store, run->folder, &run->prior);

@@ -8,6 +8,7 @@
 #include "linearisation.h"
 #include "maker.h"
 #include "member_statistics.h"
+#include "shard_record.h"
 #include "unknown_noise.h"
 
 void rpinn_run_target_draw_noise(const RpinnRunTarget *target, uint64_t member, uint32_t attempt,
@@ -137,7 +138,7 @@ static RpinnStatus find_earlier(RpinnContext *context, const char *folder, char 
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the path of the run to start from is too long");
   if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
     return rpinn_setting_fail_value(context, RPINN_SETTING_START, folder, (RpinnPlace){.file = "--start"});
-  if (access(path, F_OK) == 0) return RPINN_OK;
+  if (access(path, F_OK) == 0) return rpinn_refuse_shard(context, folder);
   return rpinn_fail_at(
       context, (RpinnPlace){.file = folder},
       "this folder holds no run to start from; expected checkpoint.db, which rpinn run writes");
@@ -225,7 +226,8 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
                                         .take_slot = take_slot,
                                         .draw_start = draw_start};
   }
-  if (start != RPINN_START_RUN) return RPINN_OK;
+  bool begins_draws = rpinn_shard_size(driver->shard, rpinn_draw_plan_num_starts(&run->plan)) > 0;
+  if (start != RPINN_START_RUN || !begins_draws) return RPINN_OK;
   return start_from_run(context, driver, run->problem->settings.values[RPINN_SETTING_START].text, *targets);
 }
 
