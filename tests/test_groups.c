@@ -55,6 +55,8 @@ static const Case cases[] = {
     {"noisy_nuts", noisy_yaml, "method=nuts samples=10 warmup=20 chains=9 max_depth=5 metric=dense", 1.3},
     {"svgd", plain_yaml, "method=svgd optimizer=adam iterations=30", 5},
     {"noisy_svgd", noisy_yaml, "method=svgd optimizer=adam iterations=30", 1},
+    {"functions", plain_yaml, "method=svgd kernel=functions optimizer=adam iterations=30", 5},
+    {"noisy_functions", noisy_yaml, "method=svgd kernel=functions optimizer=adam iterations=30", 1},
 };
 
 /* ---- comparing ---- */

@@ -43,6 +43,7 @@ static const struct {
     {"thin", CHAINS, "1", "2", true, NULL, NULL, NULL},
     {"keep_warmup", CHAINS, "no", "yes", false, "warmup group", "absent", "present"},
     {"repulsion", PARTICLES, "divided", "undivided", true, "particles/repulsion", "divided", "undivided"},
+    {"kernel", PARTICLES, "parameters", "functions", true, "particles/kernel", "parameters", "functions"},
     {"seed", MEMBERS "data_seed=3", "3", "4", true, "seed", "3", "4"},
     {"seed", CHAINS "data_seed=3", "3", "4", true, NULL, NULL, NULL},
     {"seed", PARTICLES "data_seed=3", "3", "4", true, NULL, NULL, NULL},

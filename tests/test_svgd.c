@@ -126,7 +126,7 @@ static double kernel_phi(size_t n, size_t N, const double *x, const double *g, b
   RpinnSvgdKernel kernel;
   size_t tile_size = (size_t)RPINN_SVGD_TILE_ROWS * RPINN_SVGD_TILE_COLUMNS;
   double *product = malloc(tile_size * sizeof *product), *tile_phi = malloc(tile_size * sizeof *tile_phi);
-  assert_true(rpinn_svgd_kernel_create(&kernel, n, N, single, undivided, arena));
+  assert_true(rpinn_svgd_kernel_create(&kernel, n, N, 0, single, undivided, arena));
   assert_int_equal(rpinn_team_create(context, 2, &team), RPINN_OK);
   rpinn_svgd_kernel_measure(&kernel, team, x);
   rpinn_svgd_kernel_find_bandwidth(&kernel);
@@ -230,7 +230,7 @@ static void test_rounded_distances(void **state) {
   for (int single = 0; single < 2; single++) {
     RpinnArena *arena = rpinn_arena_create();
     RpinnSvgdKernel kernel;
-    assert_true(rpinn_svgd_kernel_create(&kernel, n, N, single, false, arena));
+    assert_true(rpinn_svgd_kernel_create(&kernel, n, N, 0, single, false, arena));
     rpinn_svgd_kernel_measure(&kernel, team, x);
     for (size_t i = 1; i < n; i += 2) {
       double found = kernel.pairs[i * (i - 1) / 2 + i - 1];

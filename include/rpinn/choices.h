@@ -34,6 +34,12 @@ typedef enum RpinnWarmup { RPINN_WARMUP_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnWar
   X(RPINN_REPULSION_UNDIVIDED, "undivided")
 typedef enum RpinnRepulsion { RPINN_REPULSION_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnRepulsion;
 
+/* What particles of svgd push each other apart by. */
+#define RPINN_KERNEL_LIST(X)                                                                                 \
+  X(RPINN_KERNEL_PARAMETERS, "parameters")                                                                   \
+  X(RPINN_KERNEL_FUNCTIONS, "functions")
+typedef enum RpinnKernel { RPINN_KERNEL_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnKernel;
+
 #define RPINN_LIKELIHOOD_LIST(X)                                                                             \
   X(RPINN_LIKELIHOOD_PAPER, "paper")                                                                         \
   X(RPINN_LIKELIHOOD_NOISE, "noise")                                                                         \

@@ -62,6 +62,9 @@ extern "C" {
   X(REPULSION, "repulsion", CHOICE, FIXED, "divided", 0, 0, RPINN_CHOICES(RPINN_REPULSION_LIST),             \
     "SVGD's repulsion: divided by the number of particles, as its formula says, or not, as in the paper's "  \
     "code")                                                                                                  \
+  X(KERNEL, "kernel", CHOICE, FIXED, "parameters", 0, 0, RPINN_CHOICES(RPINN_KERNEL_LIST),                   \
+    "SVGD's distances between particles: of their parameters, or of what they predict at the points of all " \
+    "terms, with unknowns")                                                                                  \
   X(SEED, "seed", INTEGER, FIXED, "0", 0, 9007199254740992, "", "names every random stream of the run")      \
   X(DATA_SEED, "data_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                                 \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \

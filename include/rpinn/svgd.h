@@ -2,7 +2,9 @@
  *
  *   phi(x_i) = 1/n sum_j [ k(x_j, x_i) grad log p(x_j) + grad_(x_j) k(x_j, x_i) ],   k = exp(-|x - y|^2 / (2 h^2))
  *
- * with h^2 = median(|x_i - x_j|^2) / (2 log(n + 1)) over all pairs, i = j included, anew in every iteration.
+ * with h^2 = median(|x_i - x_j|^2) / (2 log(n + 1)) over all pairs, i = j included, anew in every iteration. The kernel may also be
+ * one of features f(x), the rows of a least-squares target, with |f(x) - f(y)| for all distances: then grad_(x_j) k is
+ * J(x_j)^T (f(x_i) - f(x_j)) k / h^2 with the Jacobian J of f.
  *
  * The particles are a state that advances by iterations and can be saved between any two of them; a saved,
  * restored and continued run gives the same bits as one that was never stopped, for any number of threads. */
@@ -27,7 +29,8 @@ typedef struct RpinnSvgdOptions {
   RpinnSvgdOptimizer optimizer;
   RpinnAdamRule rule;       /* Adagrad takes its learning rate and decay alone */
   bool undivided_repulsion; /* the second part of phi is not divided by n, as in the published code */
-  bool single_precision;    /* the two n x n x N products in float; everything else stays double */
+  bool
+      single_precision; /* the n x n x N products, and those with Jacobians of features, in float; all else stays double */
 } RpinnSvgdOptions;
 
 /* 100 particles, Adam with learning rate 1e-3 and no decay, both parts divided by n, double. */
@@ -43,6 +46,13 @@ RPINN_API RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_target
 RPINN_API RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
                                               const RpinnBatchLogDensity *targets,
                                               const RpinnSvgdOptions *options, RpinnSvgd **svgd);
+/* The same with the kernel of features [num_targets], of as many parameters: rows and Jacobian are all that is asked of these. An
+ * iteration takes n^2 F N multiplications for F rows. What is for one becomes what is for groups by rpinn_log_density_as_batch and
+ * rpinn_least_squares_as_batch. */
+RPINN_API RpinnStatus rpinn_svgd_create_with_features(RpinnContext *context, size_t num_targets,
+                                                      const RpinnBatchLogDensity *targets,
+                                                      const RpinnBatchLeastSquares *features,
+                                                      const RpinnSvgdOptions *options, RpinnSvgd **svgd);
 RPINN_API void rpinn_svgd_destroy(RpinnSvgd *svgd);
 /* Begin at particles [n][num_parameters], which are copied. */
 RPINN_API RpinnStatus rpinn_svgd_start(RpinnContext *context, RpinnSvgd *svgd, const double *particles);

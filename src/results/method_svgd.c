@@ -1,6 +1,8 @@
 /* Method svgd: particles that move together. */
 #include <math.h>
+#include <string.h>
 
+#include "draw_features.h"
 #include "finished_run.h"
 #include "method_members.h"
 #include "run_record.h"
@@ -11,6 +13,8 @@ static void describe_settings(const RpinnSettingsValues *settings, RpinnText *te
   rpinn_text_append(
       text, "%s particles of %s iterations, repulsion %s", settings->values[RPINN_SETTING_SAMPLES].text,
       settings->values[RPINN_SETTING_ITERATIONS].text, settings->values[RPINN_SETTING_REPULSION].text);
+  if (rpinn_settings_choice(settings, RPINN_SETTING_KERNEL) == RPINN_KERNEL_FUNCTIONS)
+    rpinn_text_append(text, " between functions");
 }
 
 /* ---- the way ---- */
@@ -48,6 +52,7 @@ static void write_json(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_number(json, "bandwidth", last[RPINN_TRACE_BANDWIDTH]);
   rpinn_json_number(json, "stein_discrepancy", last[RPINN_TRACE_DISCREPANCY]);
   rpinn_json_text(json, "repulsion", run->problem->settings.values[RPINN_SETTING_REPULSION].text);
+  rpinn_json_text(json, "kernel", run->problem->settings.values[RPINN_SETTING_KERNEL].text);
   rpinn_json_open(json, "lpp_peaks", '{');
   for (size_t q = 0; q < run->outputs.num_quantities; q++) {
     size_t best = 0, column = RPINN_TRACE_OWN + q * RPINN_TRACE_SCORES;
@@ -69,6 +74,8 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
   rpinn_summary_member_lines(summary, table);
   if (!particles || particles->kind != RPINN_JSON_OBJECT) return;
   rpinn_text_append(table, "  repulsion %s", rpinn_summary_text(particles, "repulsion"));
+  if (!strcmp(rpinn_summary_text(particles, "kernel"), "functions"))
+    rpinn_text_append(table, " between functions");
   double discrepancy = rpinn_summary_number(particles, "stein_discrepancy");
   if (isfinite(discrepancy)) rpinn_text_append(table, "; kernel Stein discrepancy %.3g", discrepancy);
   peaks = rpinn_json_find(particles, "lpp_peaks");
@@ -86,17 +93,22 @@ static void write_lines(const RpinnJsonValue *summary, RpinnText *table) {
 /* ---- the verdict ---- */
 
 /* The variance of n particles that rest on N(0, I) in N dimensions is log(n + 1)/N where that is far below 1, and below both
- * elsewhere; undivided repulsion rests as if the variance were n. bench/results/svgd_spread.md has the measurements. */
+ * elsewhere; undivided repulsion rests as if the variance were n. bench/results/svgd_spread.md has the measurements. Where functions
+ * are compared, the dimensions are those of the features, and directions that no feature sees are not pushed apart. */
 static void describe_spread(const RpinnRun *run, RpinnText *sentence) {
-  double n = (double)run->results.num_draws, N = (double)rpinn_posterior_num_drawn(run->posteriors[0]);
-  bool is_undivided =
-      rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_REPULSION) == RPINN_REPULSION_UNDIVIDED;
+  const RpinnPosterior *posterior = run->posteriors[0];
+  const RpinnSettingsValues *settings = &run->problem->settings;
+  double n = (double)run->results.num_draws, N = (double)rpinn_posterior_num_drawn(posterior);
+  bool is_undivided = rpinn_settings_choice(settings, RPINN_SETTING_REPULSION) == RPINN_REPULSION_UNDIVIDED,
+       is_functional = rpinn_settings_choice(settings, RPINN_SETTING_KERNEL) == RPINN_KERNEL_FUNCTIONS;
   if (n < 2) return;
-  rpinn_text_append(
-      sentence,
-      "On a Gaussian of %.0f parameters with equal variances %.0f particles with repulsion %s rest "
-      "at %.2g times the variance or less.",
-      N, n, is_undivided ? "undivided" : "divided", (is_undivided ? n : 1) * fmin(1, log(n + 1) / N));
+  if (is_functional) N = fmin(N, (double)rpinn_draw_features_count(posterior));
+  rpinn_text_append(sentence,
+                    "On a Gaussian of %.0f %s with equal variances %.0f particles with repulsion %s rest "
+                    "at %.2g times the variance or less%s.",
+                    N, is_functional ? "predicted values" : "parameters", n,
+                    is_undivided ? "undivided" : "divided", (is_undivided ? n : 1) * fmin(1, log(n + 1) / N),
+                    is_functional ? ", and what these do not tell apart is not pushed apart" : "");
 }
 
 static const RpinnRunFact facts[] = {{"Particles", .number = rpinn_members_count},

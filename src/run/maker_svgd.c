@@ -1,4 +1,5 @@
 /* Method svgd: particles that move together. */
+#include "draw_features.h"
 #include "maker_members.h"
 
 /* Adam and AdaGrad move particles; what --start map minimises with is no AdaGrad. */
@@ -18,11 +19,16 @@ static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const Rp
                             RpinnRunEstimate *estimate) {
   const RpinnRun *run = driver->run;
   double particles = (double)run->num_samples;
+  bool is_functional =
+      rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_KERNEL) == RPINN_KERNEL_FUNCTIONS;
   *estimate = (RpinnRunEstimate){.num_steps = run->problem->settings.values[RPINN_SETTING_ITERATIONS].number,
                                  .step = "iteration",
                                  .place = "",
                                  .memory_bytes = 6 * particles * rpinn_run_draw_bytes(run) +
                                                  sizeof(double) * particles * particles};
+  if (is_functional)
+    estimate->memory_bytes += (1 + (double)driver->num_threads) * rpinn_run_draw_bytes(run) *
+                              (double)rpinn_draw_features_count(run->posteriors[0]);
   return rpinn_run_try_particles(context, driver, targets, &estimate->step_seconds);
 }
 

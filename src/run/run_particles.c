@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw_features.h"
 #include "maker.h"
 #include "member_statistics.h"
 #include "moments.h"
@@ -25,6 +26,7 @@ typedef struct Session {
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnBatchLogDensity *densities;  /* [num_threads] */
+  RpinnBatchLeastSquares *features; /* [num_threads] of `kernel: functions` */
   RpinnSvgd *svgd;
   size_t num_particles, num_parameters, num_iterations;
   RpinnRunProgress progress;
@@ -96,10 +98,11 @@ static RpinnStatus allocate(Session *session) {
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
+  session->features = calloc(session->driver->num_threads, sizeof *session->features);
   session->before = malloc(session->num_particles * session->num_parameters * sizeof(double));
   session->gradient = malloc((session->num_parameters + 1) * sizeof(double));
   if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities ||
-      !session->before || !session->gradient)
+      !session->features || !session->before || !session->gradient)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
@@ -252,6 +255,18 @@ static RpinnStatus make_particles(Session *session) {
   return save_state(session);
 }
 
+static RpinnStatus create_particles(Session *session, const RpinnSvgdOptions *options) {
+  RpinnContext *context = session->context;
+  const RpinnRun *run = session->run;
+  size_t num_threads = session->driver->num_threads;
+  if (rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_KERNEL) == RPINN_KERNEL_PARAMETERS)
+    return rpinn_svgd_create_batch(context, num_threads, session->densities, options, &session->svgd);
+  for (size_t k = 0; k < num_threads; k++)
+    RPINN_TRY(rpinn_draw_features_create(context, run->posteriors[k], &session->features[k]));
+  return rpinn_svgd_create_with_features(context, num_threads, session->densities, session->features, options,
+                                         &session->svgd);
+}
+
 static RpinnStatus create_session(RpinnContext *context, RpinnDriver *driver,
                                   const RpinnMemberTarget *targets, Session **result) {
   RpinnRun *run = driver->run;
@@ -268,7 +283,7 @@ static RpinnStatus create_session(RpinnContext *context, RpinnDriver *driver,
       .driver = driver, .unit = driver->maker->progress_unit, .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));
-  return rpinn_svgd_create_batch(context, driver->num_threads, session->densities, &options, &session->svgd);
+  return create_particles(session, &options);
 }
 
 static void destroy_session(Session *session) {
@@ -279,6 +294,7 @@ static void destroy_session(Session *session) {
   free(session->mean);
   free(session->deviation);
   free(session->densities);
+  free(session->features);
   free(session->before);
   free(session->gradient);
   free(session);

@@ -1,13 +1,15 @@
 /* SVGD: an iteration is
  *
+ *   features        of all particles, where the kernel has them             (svgd_features.c)
  *   distances       mean, centred particles, Gram matrix                    (svgd_kernel.c)
  *   gradients       one task a group of particles, and one for the median   (svgd_gradients.c)
  *   kernel          exponentials, and the matrix that k multiplies          (svgd_kernel.c)
+ *   pushes          by Jacobians of features                                (svgd_features.c)
  *   step            a tile of phi, and what the optimiser makes of it while it is in the cache
  *
  * and all of it is shared out among the threads, one per target.
  *
- * A saved state (saved_state.h) belongs to numbers of particles and parameters and to all options; its fields are
+ * A saved state (saved_state.h) belongs to numbers of particles, parameters and features and to all options; its fields are
  * iterations, particles, moments, results of the last iteration. */
 #include "rpinn/svgd.h"
 
@@ -17,6 +19,7 @@
 
 #include "arena.h"
 #include "saved_state.h"
+#include "svgd_features.h"
 #include "svgd_gradients.h"
 #include "target_check.h"
 
@@ -34,6 +37,8 @@ struct RpinnSvgd {
   Workspace *workspaces; /* [threads] */
   RpinnSvgdKernel kernel;
   RpinnSvgdGradients gradients;
+  bool has_features;
+  RpinnSvgdFeatures features;
   double *norm_parts; /* [tiles of phi][RPINN_SVGD_TILE_ROWS] sums of phi^2 */
   bool started;
   /* ---- saved ---- */
@@ -105,14 +110,35 @@ static RpinnStatus check_targets(RpinnContext *context, size_t num_targets,
   return RPINN_OK;
 }
 
-/* Everything in the arena; false when out of memory. */
-static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnBatchLogDensity *targets) {
+static RpinnStatus check_features(RpinnContext *context, size_t num_targets, size_t num_parameters,
+                                  const RpinnBatchLeastSquares *features) {
+  for (size_t k = 0; k < num_targets; k++) {
+    RPINN_TRY(rpinn_batch_least_squares_check(context, &features[k]));
+    if (features[k].num_parameters != num_parameters)
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "features %zu have %zu parameters, expected %zu", k,
+                        features[k].num_parameters, num_parameters);
+    if (features[k].num_rows == 0 || features[k].num_rows > INT32_MAX)
+      return rpinn_fail(context, RPINN_ERROR_INPUT, "features %zu are %zu, expected 1 to %d", k,
+                        features[k].num_rows, (int)INT32_MAX);
+    if (features[k].num_rows != features[0].num_rows || features[k].group != features[0].group)
+      return rpinn_fail(
+          context, RPINN_ERROR_INPUT,
+          "features %zu are %zu in groups of %zu members, expected %zu in groups of %zu as in the first", k,
+          features[k].num_rows, features[k].group, features[0].num_rows, features[0].group);
+  }
+  return RPINN_OK;
+}
+
+/* Everything in the arena; false when out of memory. features may be NULL. */
+static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnBatchLogDensity *targets,
+                     const RpinnBatchLeastSquares *features) {
   RpinnArena *arena = svgd->arena;
   size_t n = svgd->n, N = svgd->N, tile = (size_t)RPINN_SVGD_TILE_ROWS * RPINN_SVGD_TILE_COLUMNS;
   const RpinnSvgdOptions *options = &svgd->options;
-  if (!rpinn_svgd_kernel_create(&svgd->kernel, n, N, options->single_precision, options->undivided_repulsion,
-                                arena) ||
-      !rpinn_svgd_gradients_create(arena, n, num_targets, targets, &svgd->gradients))
+  if (!rpinn_svgd_kernel_create(&svgd->kernel, n, N, features ? features[0].num_rows : 0,
+                                options->single_precision, options->undivided_repulsion, arena) ||
+      !rpinn_svgd_gradients_create(arena, n, num_targets, targets, &svgd->gradients) ||
+      (features && !rpinn_svgd_features_create(arena, &svgd->kernel, num_targets, features, &svgd->features)))
     return false;
   bool adam = options->optimizer == RPINN_SVGD_ADAM;
   svgd->norm_parts =
@@ -133,12 +159,14 @@ static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnBatchLogDen
   return enough;
 }
 
-RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
-                                    const RpinnBatchLogDensity *targets, const RpinnSvgdOptions *options,
-                                    RpinnSvgd **svgd) {
+/* features may be NULL. */
+static RpinnStatus create(RpinnContext *context, size_t num_targets, const RpinnBatchLogDensity *targets,
+                          const RpinnBatchLeastSquares *features, const RpinnSvgdOptions *options,
+                          RpinnSvgd **svgd) {
   *svgd = NULL;
   RPINN_TRY(check_options(context, options));
   RPINN_TRY(check_targets(context, num_targets, targets));
+  if (features) RPINN_TRY(check_features(context, num_targets, targets[0].num_parameters, features));
   RpinnArena *arena = rpinn_arena_create();
   RpinnSvgd *created = arena ? RPINN_ARENA_NEW(arena, RpinnSvgd, 1) : NULL;
   if (!created) {
@@ -149,7 +177,8 @@ RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
   created->options = *options;
   created->n = options->num_particles;
   created->N = targets[0].num_parameters;
-  RpinnStatus status = allocate(created, num_targets, targets)
+  created->has_features = features != NULL;
+  RpinnStatus status = allocate(created, num_targets, targets, features)
                            ? rpinn_team_create(context, num_targets, &created->team)
                            : rpinn_fail_memory(context);
   if (status != RPINN_OK)
@@ -157,6 +186,19 @@ RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
   else
     *svgd = created;
   return status;
+}
+
+RpinnStatus rpinn_svgd_create_batch(RpinnContext *context, size_t num_targets,
+                                    const RpinnBatchLogDensity *targets, const RpinnSvgdOptions *options,
+                                    RpinnSvgd **svgd) {
+  return create(context, num_targets, targets, NULL, options, svgd);
+}
+
+RpinnStatus rpinn_svgd_create_with_features(RpinnContext *context, size_t num_targets,
+                                            const RpinnBatchLogDensity *targets,
+                                            const RpinnBatchLeastSquares *features,
+                                            const RpinnSvgdOptions *options, RpinnSvgd **svgd) {
+  return create(context, num_targets, targets, features, options, svgd);
 }
 
 RpinnStatus rpinn_svgd_create(RpinnContext *context, size_t num_targets, const RpinnLogDensity *targets,
@@ -285,9 +327,16 @@ static double mean_norm(const RpinnSvgd *svgd) {
 }
 
 static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
-  rpinn_svgd_kernel_measure(&svgd->kernel, svgd->team, svgd->particles);
+  const double *compared = svgd->has_features ? svgd->features.values : svgd->particles;
+  if (svgd->has_features)
+    RPINN_TRY(rpinn_svgd_features_evaluate(context, &svgd->features, svgd->team, svgd->particles,
+                                           svgd->num_iterations));
+  rpinn_svgd_kernel_measure(&svgd->kernel, svgd->team, compared);
   RPINN_TRY(evaluate(context, svgd));
   rpinn_svgd_kernel_weigh(&svgd->kernel, svgd->team);
+  if (svgd->has_features)
+    RPINN_TRY(rpinn_svgd_features_push(context, &svgd->features, svgd->team, &svgd->kernel, svgd->particles,
+                                       svgd->num_iterations));
   Step step = make_step(svgd);
   rpinn_team_run(svgd->team, rpinn_svgd_kernel_num_tiles(&svgd->kernel), step_tile, &step);
   svgd->bandwidth = sqrt(svgd->kernel.squared_bandwidth);
@@ -355,12 +404,22 @@ double rpinn_svgd_mean_norm(const RpinnSvgd *svgd) {
 typedef struct Owner {
   uint64_t num_particles, num_parameters, optimizer, undivided, single;
   RpinnAdamRule rule;
+  uint64_t num_features; /* of the second form alone */
 } Owner;
 
-static const RpinnStateForm form = {.name = "SVGD state",
-                                    .magic = 0x72706e6e73766764, /* "rpnnsvgd" */
-                                    .version = 2,
-                                    .owner_size = sizeof(Owner)};
+/* States of particles without features are those of versions that had none. */
+static const RpinnStateForm plain_form = {.name = "SVGD state",
+                                          .magic = 0x72706e6e73766764, /* "rpnnsvgd" */
+                                          .version = 2,
+                                          .owner_size = offsetof(Owner, num_features)},
+                            features_form = {.name = "SVGD state",
+                                             .magic = 0x72706e6e73766764,
+                                             .version = 3,
+                                             .owner_size = sizeof(Owner)};
+
+static const RpinnStateForm *form_of(const RpinnSvgd *svgd) {
+  return svgd->has_features ? &features_form : &plain_form;
+}
 
 /* Only a restore writes to the fields. */
 static void transfer(RpinnSvgd *svgd, RpinnStateCursor *cursor) {
@@ -377,27 +436,32 @@ static void transfer(RpinnSvgd *svgd, RpinnStateCursor *cursor) {
 size_t rpinn_svgd_state_size(const RpinnSvgd *svgd) {
   RpinnStateCursor cursor = {.use = RPINN_STATE_MEASURE};
   transfer((RpinnSvgd *)svgd, &cursor);
-  return rpinn_state_size(&form, cursor.position);
+  return rpinn_state_size(form_of(svgd), cursor.position);
 }
 
 static Owner owner_of(const RpinnSvgd *svgd) {
   const RpinnSvgdOptions *options = &svgd->options;
-  return (Owner){
-      svgd->n,      svgd->N, options->optimizer, options->undivided_repulsion, options->single_precision,
-      options->rule};
+  return (Owner){svgd->n,
+                 svgd->N,
+                 options->optimizer,
+                 options->undivided_repulsion,
+                 options->single_precision,
+                 options->rule,
+                 svgd->has_features ? svgd->kernel.width : 0};
 }
 
 void rpinn_svgd_save(const RpinnSvgd *svgd, void *buffer) {
   Owner owner = owner_of(svgd);
-  RpinnStateCursor cursor = rpinn_state_begin(&form, &owner, buffer, rpinn_svgd_state_size(svgd));
+  RpinnStateCursor cursor = rpinn_state_begin(form_of(svgd), &owner, buffer, rpinn_svgd_state_size(svgd));
   transfer((RpinnSvgd *)svgd, &cursor);
   rpinn_state_end(&cursor);
 }
 
 RpinnStatus rpinn_svgd_restore(RpinnContext *context, RpinnSvgd *svgd, const void *buffer, size_t size) {
-  Owner expected = owner_of(svgd), found;
+  const RpinnStateForm *form = form_of(svgd);
+  Owner expected = owner_of(svgd), found = {0};
   RpinnStateCursor cursor;
-  RPINN_TRY(rpinn_state_header(context, &form, buffer, size, &found));
+  RPINN_TRY(rpinn_state_header(context, form, buffer, size, &found));
   if (found.num_particles != expected.num_particles || found.num_parameters != expected.num_parameters)
     return rpinn_fail(context, RPINN_ERROR_INPUT,
                       "the SVGD state has %llu particles of %llu parameters, expected %zu of %zu",
@@ -405,7 +469,7 @@ RpinnStatus rpinn_svgd_restore(RpinnContext *context, RpinnSvgd *svgd, const voi
                       svgd->n, svgd->N);
   if (memcmp(&found, &expected, sizeof found) != 0)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the SVGD state was saved with other options");
-  RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_svgd_state_size(svgd), &cursor));
+  RPINN_TRY(rpinn_state_open(context, form, buffer, size, rpinn_svgd_state_size(svgd), &cursor));
   transfer(svgd, &cursor);
   svgd->started = true;
   return RPINN_OK;

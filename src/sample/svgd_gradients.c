@@ -19,11 +19,11 @@ bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets
   *gradients = (RpinnSvgdGradients){.n = n,
                                     .N = N,
                                     .group = targets[0].group < n ? targets[0].group : n,
-                                    .num_callers = num_targets,
                                     .callers = RPINN_ARENA_NEW(arena, RpinnSvgdCaller, num_targets),
-                                    .statuses = RPINN_ARENA_NEW(arena, RpinnStatus, n),
                                     .values = RPINN_ARENA_NEW(arena, double, n *N)};
-  if (!gradients->callers || !gradients->statuses || !gradients->values) return false;
+  if (!gradients->callers || !gradients->values ||
+      !rpinn_svgd_failures_create(arena, n, num_targets, &gradients->failures))
+    return false;
   for (size_t k = 0; k < num_targets; k++)
     if (!create_caller(arena, gradients->group, &targets[k], &gradients->callers[k])) return false;
   return true;
@@ -32,9 +32,7 @@ bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets
 /* ---- evaluate ---- */
 
 void rpinn_svgd_gradients_begin(RpinnSvgdGradients *gradients) {
-  for (size_t k = 0; k < gradients->num_callers; k++)
-    rpinn_context_clear_error(&gradients->callers[k].context);
-  for (size_t i = 0; i < gradients->n; i++) gradients->statuses[i] = RPINN_OK;
+  rpinn_svgd_failures_begin(&gradients->failures);
 }
 
 size_t rpinn_svgd_gradients_num_groups(const RpinnSvgdGradients *gradients) {
@@ -47,48 +45,37 @@ static bool all_finite(const double *numbers, size_t count) {
   return finite;
 }
 
-static RpinnStatus call(const RpinnSvgdGradients *gradients, RpinnSvgdCaller *caller, size_t first,
-                        size_t count, const double *particles, double *log_densities) {
+static RpinnStatus call(RpinnContext *context, const RpinnSvgdGradients *gradients, RpinnSvgdCaller *caller,
+                        size_t first, size_t count, const double *particles, double *log_densities) {
   for (size_t k = 0; k < count; k++) {
     caller->members[k] = first + k;
     caller->thetas[k] = particles + (first + k) * gradients->N;
     caller->gradients[k] = gradients->values + (first + k) * gradients->N;
   }
-  caller->failed_at = first;
-  return caller->target.evaluate(&caller->context, caller->target.data, count, caller->members,
-                                 caller->thetas, log_densities + first, caller->gradients);
+  return caller->target.evaluate(context, caller->target.data, count, caller->members, caller->thetas,
+                                 log_densities + first, caller->gradients);
 }
 
-/* A thread whose target has told of a failure asks it no more: its groups come in their order, so that the first words are
- * those to be reported. */
 void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
                                    const double *particles, double *log_densities, RpinnSvgdKernel *kernel) {
   RpinnSvgdCaller *caller = &gradients->callers[thread];
   size_t first = group * gradients->group, left = gradients->n - first, N = gradients->N;
   size_t count = left < gradients->group ? left : gradients->group;
-  if (rpinn_context_error(&caller->context)->status != RPINN_OK) return;
-  RpinnStatus status = call(gradients, caller, first, count, particles, log_densities);
+  RpinnContext *context = rpinn_svgd_failures_context(&gradients->failures, thread, first);
+  if (!context) return;
+  RpinnStatus status = call(context, gradients, caller, first, count, particles, log_densities);
+  RpinnStatus *statuses = gradients->failures.statuses;
   for (size_t k = 0; k < count; k++) {
     size_t i = first + k;
-    gradients->statuses[i] = status;
+    statuses[i] = status;
     if (status != RPINN_OK) continue;
     if (!isfinite(log_densities[i]) || !all_finite(caller->gradients[k], N))
-      gradients->statuses[i] = RPINN_ERROR_NUMERIC;
+      statuses[i] = RPINN_ERROR_NUMERIC;
     kernel->products->set_gradient(kernel, i, caller->gradients[k]);
   }
 }
 
 /* ---- report ---- */
-
-/* The target's own words about the group that begins with the particle, or NULL. */
-static const RpinnError *find_words(const RpinnSvgdGradients *gradients, size_t particle) {
-  for (size_t k = 0; k < gradients->num_callers; k++) {
-    const RpinnSvgdCaller *caller = &gradients->callers[k];
-    const RpinnError *error = rpinn_context_error(&caller->context);
-    if (error->status != RPINN_OK && caller->failed_at == particle) return error;
-  }
-  return NULL;
-}
 
 static RpinnStatus report_particle(RpinnContext *context, RpinnStatus status, size_t particle,
                                    double log_density, uint64_t num_iterations) {
@@ -108,11 +95,9 @@ static RpinnStatus report_particle(RpinnContext *context, RpinnStatus status, si
 
 RpinnStatus rpinn_svgd_gradients_report(RpinnContext *context, const RpinnSvgdGradients *gradients,
                                         const double *log_densities, uint64_t num_iterations) {
-  size_t i = 0;
-  while (i < gradients->n && gradients->statuses[i] == RPINN_OK) i++;
+  size_t i = rpinn_svgd_failures_first(&gradients->failures);
   if (i == gradients->n) return RPINN_OK;
-  const RpinnError *words = find_words(gradients, i);
-  if (!words) return report_particle(context, gradients->statuses[i], i, log_densities[i], num_iterations);
-  context->error = *words;
-  return gradients->statuses[i];
+  RpinnStatus status = gradients->failures.statuses[i];
+  if (rpinn_svgd_failures_quote(context, &gradients->failures, i)) return status;
+  return report_particle(context, status, i, log_densities[i], num_iterations);
 }

@@ -7,17 +7,14 @@
 
 #include <stdint.h>
 
-#include "arena.h"
-#include "context.h"
 #include "rpinn/target.h"
+#include "svgd_failures.h"
 #include "svgd_kernel.h"
 
 /* What one thread works with. */
 typedef struct RpinnSvgdCaller {
   RpinnBatchLogDensity target;
   RpinnLogDensity single; /* the target for one, where it was given as such */
-  RpinnContext context;   /* the words of a target that fails */
-  size_t failed_at;       /* the first particle of the group that these are about */
   size_t *members;        /* [group] of the call: the particles */
   const double **thetas;  /* [group] */
   double **gradients;     /* [group] of them, among those of all particles */
@@ -25,10 +22,9 @@ typedef struct RpinnSvgdCaller {
 
 typedef struct RpinnSvgdGradients {
   size_t n, N, group;
-  size_t num_callers;
-  RpinnSvgdCaller *callers; /* [num_callers], one a thread */
-  RpinnStatus *statuses;    /* [n] */
-  double *values;           /* [n][N] */
+  RpinnSvgdCaller *callers; /* one a thread */
+  RpinnSvgdFailures failures;
+  double *values; /* [n][N] */
 } RpinnSvgdGradients;
 
 /* One target for each thread. From the arena; false when out of memory. */

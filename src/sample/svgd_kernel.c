@@ -20,30 +20,47 @@ static size_t block_size(size_t count, size_t block, size_t number) {
   return left < block ? left : block;
 }
 
-bool rpinn_svgd_kernel_create(RpinnSvgdKernel *kernel, size_t n, size_t N, bool single_precision,
-                              bool undivided_repulsion, RpinnArena *arena) {
+/* As many Jacobians as fit into 2^21 numbers, and at least one: by n, F and N alone, so that sums over bunches have the same bits
+ * whatever the threads and groups. */
+static size_t bunch_of(size_t n, size_t N, size_t num_features) {
+  size_t most = ((size_t)1 << 21) / (N * num_features);
+  return most < 1 ? 1 : most < n ? most : n;
+}
+
+static bool make_room_for_jacobians(RpinnSvgdKernel *kernel, RpinnArena *arena) {
+  size_t n = kernel->n, N = kernel->N, F = kernel->width;
+  kernel->bunch = bunch_of(n, N, F);
+  kernel->jacobians = rpinn_arena_allocate(arena, kernel->bunch * F * N, kernel->products->real_size);
+  kernel->pushes = RPINN_ARENA_NEW(arena, double, n *N);
+  return kernel->jacobians && kernel->pushes;
+}
+
+bool rpinn_svgd_kernel_create(RpinnSvgdKernel *kernel, size_t n, size_t N, size_t num_features,
+                              bool single_precision, bool undivided_repulsion, RpinnArena *arena) {
+  size_t width = num_features > 0 ? num_features : N;
   const RpinnSvgdProducts *products =
       single_precision ? &rpinn_svgd_products_float : &rpinn_svgd_products_double;
   *kernel = (RpinnSvgdKernel){.n = n,
                               .N = N,
+                              .width = width,
                               .products = products,
                               .undivided_repulsion = undivided_repulsion,
-                              .centre = RPINN_ARENA_NEW(arena, double, N),
-                              .centred = rpinn_arena_allocate(arena, n * N, products->real_size),
+                              .centre = RPINN_ARENA_NEW(arena, double, width),
+                              .centred = rpinn_arena_allocate(arena, n * width, products->real_size),
                               .combined = rpinn_arena_allocate(arena, n * N, products->real_size),
                               .square = rpinn_arena_allocate(arena, n * n, products->real_size),
                               .squares = RPINN_ARENA_NEW(arena, double, n),
                               .pairs = RPINN_ARENA_NEW(arena, double, n *(n - 1) / 2),
                               .row_sums = RPINN_ARENA_NEW(arena, double, n)};
   return kernel->centre && kernel->centred && kernel->combined && kernel->square && kernel->squares &&
-         kernel->pairs && kernel->row_sums;
+         kernel->pairs && kernel->row_sums && (num_features == 0 || make_room_for_jacobians(kernel, arena));
 }
 
 /* ---- distances ---- */
 
 typedef struct Measure {
   RpinnSvgdKernel *kernel;
-  const double *particles; /* [n][N] */
+  const double *compared; /* [n][width] */
 } Measure;
 
 /* The mean as that of the differences from the first particle: exact where all particles are the same, which
@@ -51,12 +68,12 @@ typedef struct Measure {
 static void find_centre(void *user, size_t thread, size_t task) {
   const Measure *measure = user;
   (void)thread;
-  size_t n = measure->kernel->n, N = measure->kernel->N, first = task * COLUMN_BLOCK;
-  size_t count = block_size(N, COLUMN_BLOCK, task);
-  const double *origin = measure->particles + first;
+  size_t n = measure->kernel->n, width = measure->kernel->width, first = task * COLUMN_BLOCK;
+  size_t count = block_size(width, COLUMN_BLOCK, task);
+  const double *origin = measure->compared + first;
   double sums[COLUMN_BLOCK] = {0};
   for (size_t i = 1; i < n; i++) {
-    const double *particle = measure->particles + i * N + first;
+    const double *particle = measure->compared + i * width + first;
     for (size_t j = 0; j < count; j++) sums[j] += particle[j] - origin[j];
   }
   for (size_t j = 0; j < count; j++) measure->kernel->centre[first + j] = origin[j] + sums[j] / (double)n;
@@ -68,7 +85,7 @@ static void centre_rows(void *user, size_t thread, size_t task) {
   (void)thread;
   size_t first = task * ROW_BLOCK, end = first + block_size(kernel->n, ROW_BLOCK, task);
   for (size_t i = first; i < end; i++)
-    kernel->products->set_particle(kernel, i, measure->particles + i * kernel->N);
+    kernel->products->set_particle(kernel, i, measure->compared + i * kernel->width);
 }
 
 /* Number `task` of the tiles of the lower triangle, row by row. */
@@ -97,9 +114,9 @@ static void measure_rows(void *user, size_t thread, size_t task) {
   for (size_t i = first; i < end; i++) kernel->products->distances(kernel, i);
 }
 
-void rpinn_svgd_kernel_measure(RpinnSvgdKernel *kernel, RpinnTeam *team, const double *particles) {
-  Measure measure = {kernel, particles};
-  rpinn_team_run(team, num_blocks(kernel->N, COLUMN_BLOCK), find_centre, &measure);
+void rpinn_svgd_kernel_measure(RpinnSvgdKernel *kernel, RpinnTeam *team, const double *compared) {
+  Measure measure = {kernel, compared};
+  rpinn_team_run(team, num_blocks(kernel->width, COLUMN_BLOCK), find_centre, &measure);
   rpinn_team_run(team, num_blocks(kernel->n, ROW_BLOCK), centre_rows, &measure);
   rpinn_team_run(team, num_lower_tiles(kernel), multiply_tile, &measure);
   rpinn_team_run(team, num_blocks(kernel->n, ROW_BLOCK), measure_rows, &measure);

@@ -11,6 +11,12 @@
  * work: the Gram matrix y y^T, from which the distances follow, and k c. The particles are centred first,
  * because |y_i|^2 + |y_j|^2 - 2 y_i.y_j cancels when all particles lie together, far from the origin.
  *
+ * A kernel of features has f(x) with the Jacobian J(x) in the place of x wherever it is compared: y_i = f(x_i) - centre, and
+ *
+ *   phi_i = sum_j k_ij c_j + sum_j J_j^T a_ij,   c_j = a g_j,   a_ij = (b / h^2) k_ij (y_i - y_j)
+ *
+ * The second sum is a product [n][n F] x [n F][N], made for a bunch of particles j at a time, whose Jacobians are all that is kept.
+ *
  * All work is cut into tasks that depend on n and N alone, so that bits do not depend on the threads. */
 #ifndef RPINN_SAMPLE_SVGD_KERNEL_H
 #define RPINN_SAMPLE_SVGD_KERNEL_H
@@ -41,6 +47,12 @@ typedef struct RpinnSvgdProducts {
   void (*combine)(RpinnSvgdKernel *kernel, size_t i);
   /* A tile of phi [num_rows][num_columns]; product has room for as many numbers of this precision. */
   void (*direction)(const RpinnSvgdKernel *kernel, RpinnTile tile, void *product, double *phi);
+  /* Of features: the Jacobian [F][N] at place `slot` of the bunch. */
+  void (*set_jacobian)(RpinnSvgdKernel *kernel, size_t slot, const double *jacobian);
+  /* The bunch, particles first to first + count - 1, to a tile of pushes; differences has room for RPINN_SVGD_TILE_ROWS rows a
+   * [bunch F], product for a tile. */
+  void (*push)(RpinnSvgdKernel *kernel, RpinnTile tile, size_t first, size_t count, void *differences,
+               void *product);
 } RpinnSvgdProducts;
 
 extern const RpinnSvgdProducts rpinn_svgd_products_float, rpinn_svgd_products_double;
@@ -50,25 +62,32 @@ enum { RPINN_SVGD_TILE_ROWS = 256, RPINN_SVGD_TILE_COLUMNS = 384 };
 
 struct RpinnSvgdKernel {
   size_t n, N;
+  size_t width; /* what particles are compared by: N, or F features */
   const RpinnSvgdProducts *products;
   bool undivided_repulsion;
-  double *centre;               /* [N] mean of the particles */
-  void *centred, *combined;     /* [n][N] y and c */
+  double *centre;               /* [width] mean of what is compared */
+  void *centred;                /* [n][width] y */
+  void *combined;               /* [n][N] c */
   void *square;                 /* [n][n] Gram matrix, then k */
   double *squares;              /* [n] |y_i|^2 */
   double *pairs;                /* [n (n-1) / 2] squared distances; in another order after the median */
   double *row_sums;             /* [n] sum_j k_ij */
   double squared_bandwidth;     /* h^2; 0: k = 1 everywhere and no repulsion; NaN: distances overflowed */
   double attraction, repulsion; /* a, and b / h^2 */
+  /* ---- of features; without them bunch is 0 ---- */
+  size_t bunch;    /* particles whose Jacobians are there at a time */
+  void *jacobians; /* [bunch][F][N] */
+  double *pushes;  /* [n][N] the second sum, so far */
 };
 
 typedef struct RpinnArena RpinnArena;
-/* False when out of memory. */
-bool rpinn_svgd_kernel_create(RpinnSvgdKernel *kernel, size_t n, size_t N, bool single_precision,
-                              bool undivided_repulsion, RpinnArena *arena);
+/* num_features 0: a kernel of the particles themselves. False when out of memory. */
+bool rpinn_svgd_kernel_create(RpinnSvgdKernel *kernel, size_t n, size_t N, size_t num_features,
+                              bool single_precision, bool undivided_repulsion, RpinnArena *arena);
 
-/* The steps of an iteration, in this order; gradients are set before `weigh`. */
-void rpinn_svgd_kernel_measure(RpinnSvgdKernel *kernel, RpinnTeam *team, const double *particles);
+/* The steps of an iteration, in this order; gradients are set before `weigh`, and what Jacobians push after it. */
+/* compared [n][width]: the particles, or their features. */
+void rpinn_svgd_kernel_measure(RpinnSvgdKernel *kernel, RpinnTeam *team, const double *compared);
 /* One thread's work, beside which others may set gradients. */
 void rpinn_svgd_kernel_find_bandwidth(RpinnSvgdKernel *kernel);
 void rpinn_svgd_kernel_weigh(RpinnSvgdKernel *kernel, RpinnTeam *team);

@@ -118,16 +118,25 @@ same svgd-one svgd-two posterior.nc predictions.csv summary.csv svgd_trace.csv
 if (($(wc -l < svgd-one/svgd_trace.csv) != 151)); then complain "svgd_trace.csv has $(wc -l < svgd-one/svgd_trace.csv) lines"; fi
 run 0 summary svgd-one
 has "$out" "LPP was highest"
-"$RPINN_PROGRAM" run small.yaml --method svgd --quiet --iterations 20000 --out svgd-broken 2> error &
-process=$!
-sleep 1
-kill -s TERM "$process"
-status=0
-wait "$process" || status=$?
-if ((status != 130)); then complain "svgd, SIGTERM: exit code $status: $(< error)"; fi
-run 0 run small.yaml --method svgd --quiet --iterations 20000 --out svgd-broken --resume
-run 0 run small.yaml --method svgd --quiet --iterations 20000 --out svgd-whole
-same svgd-whole svgd-broken posterior.nc predictions.csv summary.csv svgd_trace.csv
+run 0 "${svgd[@]}" --kernel functions --threads 1 --out functions-one
+run 0 "${svgd[@]}" --kernel functions --threads 2 --out functions-two
+same functions-one functions-two posterior.nc predictions.csv summary.csv svgd_trace.csv
+for long in "parameters 20000" "functions 6000"; do
+  read -r kernel iterations <<< "$long"
+  moved=(run small.yaml --method svgd --kernel "$kernel" --quiet --iterations "$iterations")
+  "$RPINN_PROGRAM" "${moved[@]}" --out "$kernel-broken" 2> error &
+  process=$!
+  sleep 1
+  kill -s TERM "$process"
+  status=0
+  wait "$process" || status=$?
+  if ((status != 130)); then complain "svgd, SIGTERM: exit code $status: $(< error)"; fi
+  run 0 "${moved[@]}" --out "$kernel-broken" --resume
+  run 0 "${moved[@]}" --out "$kernel-whole"
+  same "$kernel-whole" "$kernel-broken" posterior.nc predictions.csv summary.csv svgd_trace.csv
+done
+mistake "kernel: parameters, is now" "${svgd[@]}" --kernel functions --out svgd-one --resume
+mistake "did you mean 'functions'?" "${svgd[@]}" --kernel function --out never
 mistake "this run has 30 particles" "${svgd[@]}" --samples 40 --out svgd-one --resume
 run 0 "${svgd[@]}" --optimizer adagrad --repulsion undivided --start normal --out svgd-adagrad
 run 0 "${svgd[@]}" --samples 1 --out svgd-single

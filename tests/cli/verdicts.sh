@@ -84,6 +84,10 @@ has "$out" "caution (spread): On a Gaussian of 31 parameters with equal variance
 run 0 run bump.yaml "${honest[@]}" --method svgd --optimizer adam --iterations 10 --start glorot --repulsion undivided --quiet --out undivided
 run 0 summary undivided
 has "$out" "39 particles with repulsion undivided rest at 4.6 times the variance or less."
+run 0 run bump.yaml "${honest[@]}" --method svgd --optimizer adam --iterations 10 --start glorot --kernel functions --quiet --out functions
+run 0 summary functions
+has "$out" "  repulsion divided between functions; kernel Stein discrepancy "
+has "$out" "On a Gaussian of 31 predicted values with equal variances 39 particles with repulsion divided rest at 0.12 times the variance or less, and what these do not tell apart is not pushed apart."
 # One chain disagrees with none
 run 0 run bump.yaml "${honest[@]}" --method nuts --start glorot --chains 1 --warmup 100 --samples 100 --max-depth 5 --quiet --out chain
 run 0 summary chain
