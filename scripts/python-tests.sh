@@ -29,6 +29,12 @@ rm -rf "$samples/chains"
 for seed in 1 2; do
   rm -rf "$samples/members-$seed"
   "$1/rpinn" run tests/python/one_term.yaml --samples 199 --seed "$seed" --quiet --out "$samples/members-$seed"
+  for kind in "several rpinn --samples 99" "short nuts --chains 2 --warmup 200 --samples 100"; do
+    read -r name method <<< "$kind"
+    rm -rf "$samples/$name-$seed"
+    # shellcheck disable=SC2086 # options of the method
+    "$1/rpinn" run tests/python/several_terms.yaml --seed "$seed" --data-seed 1 --quiet --out "$samples/$name-$seed" --method $method
+  done
 done
 readers=(xarray netCDF4 h5netcdf h5py matplotlib)
 
@@ -36,7 +42,10 @@ readers=(xarray netCDF4 h5netcdf h5py matplotlib)
 opened_by() {
   build-python/"$1"/bin/python -W ignore tests/python/check_posterior_file.py "$samples"
   build-python/"$1"/bin/python -W ignore tests/python/check_chains.py "$samples/chains"
-  build-python/"$1"/bin/python -W ignore tests/python/check_arviz_functions.py "$samples/members-1" "$samples/members-2"
+  local data
+  for data in "level members" "measured several" "measured short"; do
+    build-python/"$1"/bin/python -W ignore tests/python/check_arviz_functions.py "${data% *}" "$samples/${data#* }-1" "$samples/${data#* }-2"
+  done
 }
 
 environment arviz-0 'arviz<1' "${readers[@]}"

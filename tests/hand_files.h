@@ -16,7 +16,7 @@ static inline void hand_check_data(const HandRun *run) {
   for (size_t k = 0; k < 2; k++) {
     char path[64];
     const RpinnTermData *data = bench_data(&run->problem, terms[k].name);
-    snprintf(path, sizeof path, "observed_data/%s", terms[k].name);
+    snprintf(path, sizeof path, "constant_data/%s_observed", terms[k].name);
     const double *observed = hand_numbers(run, path, terms[k].count);
     snprintf(path, sizeof path, "constant_data/%s_sigma", terms[k].name);
     check_same(*hand_numbers(run, path, 1), terms[k].sigma, 1e-14, path);
@@ -34,16 +34,24 @@ static inline void hand_check_data(const HandRun *run) {
       if (k == 1) check_same(observed[p], x[p], 0, "a datum of law");
     }
   }
+  const double *level = hand_numbers(run, "observed_data/level", terms[0].count);
+  for (size_t p = 0; p < terms[0].count; p++)
+    check_same(level[p], bench_data(&run->problem, "level")->values[p], 0, "a datum of level");
   check_same(*hand_numbers(run, "constant_data/prior_sigma", 1), 2, 0, "prior_sigma");
   check_same(json_number(run->summary, "sigmas/prior"), 2, 0, "sigmas/prior");
+}
+
+/* Of the groups with numbers of its data: level is measured, law a tolerance. */
+static inline const char *hand_prefix(const char *term) {
+  return strcmp(term, "law") ? "" : "tolerance_";
 }
 
 /* log p(d | theta) = -(e - d)^2 / (2 s^2) - log s - log(2 pi) / 2; returns sum (e - d)^2 / (2 s^2) of a term. */
 static inline double hand_check_likelihood(const HandRun *run, const char *term, size_t count, size_t draw) {
   char path[64];
-  snprintf(path, sizeof path, "log_likelihood/%s", term);
+  snprintf(path, sizeof path, "%slog_likelihood/%s", hand_prefix(term), term);
   const double *found = hand_numbers(run, path, hand_total(run) * count) + draw * count;
-  snprintf(path, sizeof path, "observed_data/%s", term);
+  snprintf(path, sizeof path, "constant_data/%s_observed", term);
   const double *observed = hand_numbers(run, path, count);
   snprintf(path, sizeof path, "constant_data/%s_sigma", term);
   double sigma = *hand_numbers(run, path, 1), energy = 0;
@@ -63,7 +71,7 @@ static inline double hand_check_likelihood(const HandRun *run, const char *term,
 static inline void hand_check_predictive(const HandRun *run, const char *term, size_t count) {
   char path[64];
   size_t total = hand_total(run) * count;
-  snprintf(path, sizeof path, "posterior_predictive/%s", term);
+  snprintf(path, sizeof path, "%sposterior_predictive/%s", hand_prefix(term), term);
   const double *found = hand_numbers(run, path, total);
   snprintf(path, sizeof path, "constant_data/%s_sigma", term);
   double sigma = *hand_numbers(run, path, 1), sum = 0, squares = 0;

@@ -228,7 +228,7 @@ static int open_file(const char *path) {
 static void check_draw_groups(int root, const RpinnPosteriorFileOptions *options, nc_type real) {
   enum { NUM_U = 10, NUM_V = 13 };
   int posterior = group_of(root, "posterior"), statistics = group_of(root, "sample_stats"),
-      likelihood = group_of(root, "log_likelihood"),
+      likelihood = group_of(root, "tolerance_log_likelihood"),
       unconstrained = group_of(root, "unconstrained_posterior");
   expect_rows(posterior, "u_parameters", "chain,draw,u_parameter", real, options, 1, 'p', 0, NUM_U);
   expect_rows(posterior, "v_parameters", "chain,draw,v_parameter", real, options, 1, 'p', NUM_U, NUM_V);
@@ -271,13 +271,13 @@ static void check_draw_groups(int root, const RpinnPosteriorFileOptions *options
 }
 
 static void check_data_groups(int root, const RpinnPosterior *posterior) {
-  int observed = group_of(root, "observed_data"), constant = group_of(root, "constant_data");
+  int constant = group_of(root, "constant_data");
   static const double prediction_points[] = {0.5, -1, 1}, truth[] = {0.25, 1, 1}, numbers[] = {0, 1, 2, 3};
   double sigma = rpinn_posterior_term_sigma(posterior, 0), prior = rpinn_posterior_prior_sigma(posterior);
-  expect_numbers(observed, "a", "a_point", NC_DOUBLE, 4, posterior->terms[0].targets);
-  expect_numbers(observed, "a_point", "a_point", NC_INT64, 4, numbers);
-  expect_numbers(observed, "a_point_", "a_point_point", NC_DOUBLE, 2, posterior->terms[1].targets);
-  expect_numbers(observed, "chain", "chain_point", NC_DOUBLE, 1, posterior->terms[2].targets);
+  expect_numbers(constant, "a_observed", "a_point", NC_DOUBLE, 4, posterior->terms[0].targets);
+  expect_numbers(constant, "a_point", "a_point", NC_INT64, 4, numbers);
+  expect_numbers(constant, "a_point_observed", "a_point_point", NC_DOUBLE, 2, posterior->terms[1].targets);
+  expect_numbers(constant, "chain_observed", "chain_point", NC_DOUBLE, 1, posterior->terms[2].targets);
   expect_numbers(constant, "a_x", "a_point", NC_DOUBLE, 4, posterior->terms[0].points);
   expect_numbers(constant, "a_sigma", "", NC_DOUBLE, 1, &sigma);
   expect_numbers(constant, "prior_sigma", "", NC_DOUBLE, 1, &prior);
@@ -319,6 +319,7 @@ static void test_line(void **state) {
   root = open_file("posterior_line.nc");
   assert_false(has_group(root, "predictions"));
   assert_false(has_group(root, "posterior_predictive"));
+  assert_false(has_group(root, "tolerance_posterior_predictive"));
   assert_true(has_group(root, "predictions_constant_data"));
   nc_close(root);
   bench_close(&bench);
@@ -352,9 +353,9 @@ static void test_held_out_alone(void **state) {
 }
 
 /* z = (foretold - expected) / sigma of every number that is kept of a term, in the order of the file; the caller frees. */
-static double *read_noise(int root, const RpinnPosteriorFileOptions *options, const char *name,
+static double *read_noise(int group, const RpinnPosteriorFileOptions *options, const char *name,
                           const char *dimensions, double sigma, size_t first, size_t width, size_t *count) {
-  double *z = read_numbers(group_of(root, "posterior_predictive"), name, dimensions, NC_DOUBLE, count);
+  double *z = read_numbers(group, name, dimensions, NC_DOUBLE, count);
   size_t num_kept = (options->num_draws - 1) / options->keep_every + 1;
   assert_int_equal(*count, options->num_chains * num_kept * width);
   for (size_t k = 0; k < *count; k++) {
@@ -386,8 +387,10 @@ static void test_predictive(void **state) {
   bench_require(&bench, write_file(&bench, "posterior_predictive.nc", &options), "write");
   int root = open_file("posterior_predictive.nc");
   size_t count, other_count;
-  double *a = read_noise(root, &options, "a", "chain,draw,a_point", 0.1, 0, 4, &count);
-  double *b = read_noise(root, &options, "chain_", "chain,draw,chain_point", 0.3, 6, 1, &other_count);
+  double *a = read_noise(group_of(root, "tolerance_posterior_predictive"), &options, "a",
+                         "chain,draw,a_point", 0.1, 0, 4, &count);
+  double *b = read_noise(group_of(root, "tolerance_posterior_predictive"), &options, "chain_",
+                         "chain,draw,chain_point", 0.3, 6, 1, &other_count);
   for (size_t lag = 1; lag <= 4; lag++) expect_normal(count, a, lag); /* neighbours, and the next draw */
   expect_normal(count, a, count / 2);                                 /* the other chain */
   expect_normal(other_count, b, 1);
@@ -421,10 +424,12 @@ static void test_predictive_of_noises(void **state) {
   RpinnPosteriorFileOptions options = make_options(1, 2000, 1);
   bench_require(&bench, write_file(&bench, "posterior_noises.nc", &options), "write");
   int root = open_file("posterior_noises.nc");
-  double *a = read_noise(root, &options, "a", "chain,draw,a_point", 1, 0, 2, &count);
+  double *a = read_noise(group_of(root, "tolerance_posterior_predictive"), &options, "a",
+                         "chain,draw,a_point", 1, 0, 2, &count);
   for (size_t k = 0; k < count; k++) a[k] /= sigmas[k % 2];
   expect_normal(count, a, 1);
-  double *b = read_noise(root, &options, "b", "chain,draw,b_point", 1, 2, 3, &count);
+  double *b = read_noise(group_of(root, "posterior_predictive"), &options, "b", "chain,draw,b_point", 1, 2, 3,
+                         &count);
   for (size_t k = 0; k < count; k++) b[k] /= exp(number('p', 0, k / 3, eta));
   expect_normal(count, b, 1);
   free(a);
@@ -528,19 +533,95 @@ static void test_prior_term(void **state) {
   RpinnPosteriorFileOptions options = make_options(1, 4, 0);
   bench_require(&bench, write_file(&bench, "posterior_prior.nc", &options), "write");
   int root = open_file("posterior_prior.nc"), id;
-  int likelihood = group_of(root, "log_likelihood"), observed = group_of(root, "observed_data"),
-      constant = group_of(root, "constant_data");
+  int likelihood = group_of(root, "tolerance_log_likelihood"), constant = group_of(root, "constant_data");
   expect_rows(likelihood, "a", "chain,draw,a_point", NC_DOUBLE, &options, 1, 'l', 0, 3);
   expect_rows(likelihood, "b", "chain,draw,b_point", NC_DOUBLE, &options, 1, 'l', 3 + num_rows, 2);
   assert_int_equal(nc_inq_varid(likelihood, "g", &id), NC_ENOTVAR);
-  assert_int_equal(nc_inq_varid(observed, "g", &id), NC_ENOTVAR);
-  expect_numbers(observed, "b", "b_point", NC_DOUBLE, 2, bench.posterior->terms[2].targets);
+  assert_int_equal(nc_inq_varid(constant, "g_observed", &id), NC_ENOTVAR);
+  expect_numbers(constant, "b_observed", "b_point", NC_DOUBLE, 2, bench.posterior->terms[2].targets);
   expect_numbers(constant, "g_x", "g_point", NC_DOUBLE, 9, bench.posterior->terms[1].points);
   expect_numbers(constant, "g_mean", "g_point", NC_DOUBLE, 9, mean);
   assert_int_equal(nc_inq_varid(constant, "g_sigma", &id), NC_ENOTVAR);
   check_prior_of_term(root, bench.posterior, &options);
   nc_close(root);
   bench_close(&bench);
+}
+
+/* ---- what leave-one-out is over ---- */
+
+/* A variable of measured data with the names of terms as a coordinate, or without where names is NULL. */
+static void expect_terms(int group, const char *variable, size_t count, const char *const *names) {
+  int id;
+  char text[16] = "", *found[8];
+  assert_int_equal(nc_inq_varid(group, variable, &id), NC_NOERR);
+  if (!names) {
+    assert_int_equal(nc_inq_att(group, id, "coordinates", NULL, NULL), NC_ENOTATT);
+    assert_int_equal(nc_inq_varid(group, "term", &id), NC_ENOTVAR);
+    return;
+  }
+  assert_int_equal(nc_get_att_text(group, id, "coordinates", text), NC_NOERR);
+  assert_string_equal(text, "term");
+  assert_int_equal(nc_inq_varid(group, "term", &id), NC_NOERR);
+  assert_int_equal(nc_get_var_string(group, id, found), NC_NOERR);
+  for (size_t k = 0; k < count; k++) assert_string_equal(found[k], names[k]);
+  nc_free_string(count, found);
+}
+
+/* Terms whose data are the truth's or perturbed are measured, and one variable; what stands between them is a tolerance, a
+ * variable of its own group. */
+static void test_measured(void **state) {
+  (void)state;
+  static const char text[] = "name: measured\n"
+                             "coordinates: {x: [0, 1]}\n"
+                             "fields: {u: {network: [3]}}\n"
+                             "truth: {u: x}\n"
+                             "terms:\n"
+                             "  first: {expect: u, at: {grid: 3}, data: truth, noise: 0.1}\n"
+                             "  law: {expect: u, at: {grid: 4}, data: 1, noise: 0.2}\n"
+                             "  term: {expect: u, at: {grid: 2}, data: %s, noise: 0.3}\n"
+                             "settings: {prior_scale: 1}\n";
+  static const char *const names[] = {"first", "first", "first", "term", "term"};
+  for (int several = 0; several < 2; several++) {
+    char own[sizeof text + 32];
+    snprintf(own, sizeof own, text, several ? "\"2\", perturb: true" : "2");
+    ProblemBench bench = bench_parse(own, NULL);
+    bench_build(&bench);
+    const RpinnTermModel *terms = bench.posterior->terms;
+    RpinnPosteriorFileOptions options = make_options(2, 3, 2);
+    bench_require(&bench, write_file(&bench, "posterior_measured.nc", &options), "write");
+    int root = open_file("posterior_measured.nc"), observed = group_of(root, "observed_data"),
+        likelihood = group_of(root, "log_likelihood"), foretold = group_of(root, "posterior_predictive"),
+        count;
+    const char *name = several ? "measured" : "first";
+    char point[32], dimensions[48];
+    size_t num_data = several ? 5 : 3, num_foretold;
+    const double data[] = {terms[0].targets[0], terms[0].targets[1], terms[0].targets[2], terms[2].targets[0],
+                           terms[2].targets[1]};
+    snprintf(point, sizeof point, "%s_point", name);
+    snprintf(dimensions, sizeof dimensions, "chain,draw,%s", point);
+    expect_numbers(observed, name, point, NC_DOUBLE, num_data, data);
+    free(read_numbers(foretold, name, dimensions, NC_DOUBLE, &num_foretold));
+    assert_int_equal(num_foretold, 2 * 2 * num_data);
+    double *found = read_numbers(likelihood, name, dimensions, NC_DOUBLE, &num_foretold);
+    assert_int_equal(num_foretold, 2 * 3 * num_data);
+    for (size_t k = 0; k < num_foretold; k++) { /* rows 0 to 2, and 7 and 8 behind the tolerance */
+      size_t i = k % num_data;
+      assert_true(found[k] == number('l', k / num_data / 3, k / num_data % 3, i < 3 ? i : i + 4));
+    }
+    free(found);
+    const int groups[] = {observed, likelihood, foretold};
+    for (size_t g = 0; g < 3; g++) {
+      expect_terms(groups[g], name, num_data, several ? names : NULL);
+      assert_int_equal(nc_inq_nvars(groups[g], &count), NC_NOERR); /* of draws: chain and draw, too */
+      assert_int_equal(count, (g ? 4 : 2) + several);
+    }
+    expect_rows(group_of(root, "tolerance_log_likelihood"), "law", "chain,draw,law_point", NC_DOUBLE,
+                &options, 1, 'l', 3, 4);
+    expect_numbers(group_of(root, "constant_data"), "law_observed", "law_point", NC_DOUBLE, 4,
+                   terms[1].targets);
+    nc_close(root);
+    bench_close(&bench);
+  }
 }
 
 /* A backend in float: its parameters are kept as floats. */
@@ -767,6 +848,7 @@ int main(int num_arguments, char **arguments) {
                                      cmocka_unit_test(test_log_prior),
                                      cmocka_unit_test(test_predictive_of_noises),
                                      cmocka_unit_test(test_prior_term),
+                                     cmocka_unit_test(test_measured),
                                      cmocka_unit_test(test_float),
                                      cmocka_unit_test(test_plane),
                                      cmocka_unit_test(test_tensor_grid),

@@ -176,11 +176,11 @@ static void check_line(const RpinnCsvTable *table, size_t row, const char *group
 static void check_diagnostics(const HandRun *run, const char *name, size_t index, size_t count,
                               const RpinnConvergence *expected) {
   char path[96];
-  snprintf(path, sizeof path, "diagnostics/%s_rhat", name);
+  snprintf(path, sizeof path, "constant_data/diagnostics/%s_rhat", name);
   check_same(hand_numbers(run, path, count)[index], expected->rhat, 1e-8, path);
-  snprintf(path, sizeof path, "diagnostics/%s_ess_bulk", name);
+  snprintf(path, sizeof path, "constant_data/diagnostics/%s_ess_bulk", name);
   check_same(hand_numbers(run, path, count)[index], expected->ess_bulk, 1e-8, path);
-  snprintf(path, sizeof path, "diagnostics/%s_ess_tail", name);
+  snprintf(path, sizeof path, "constant_data/diagnostics/%s_ess_tail", name);
   check_same(hand_numbers(run, path, count)[index], expected->ess_tail, 1e-8, path);
 }
 

@@ -389,6 +389,22 @@ static RpinnStatus make_term(Builder *builder, size_t index, uint8_t *done) {
   return make_values(builder, index);
 }
 
+/* Are the values, however they came, those of the term's expression? A table of all data has those of tolerances, too. */
+static RpinnStatus find_exact(Builder *builder, size_t index) {
+  const RpinnTerm *term = &builder->problem->terms[index];
+  RpinnTermData *data = &builder->data->terms[index];
+  data->is_exact = term->source == RPINN_DATA_EXPRESSION && !term->perturb && !data->missing;
+  for (size_t p = 0; p < data->points.count && data->is_exact; p++) {
+    RpinnExpressionInputs inputs = {.coordinates = data->points.x + p * builder->problem->num_coordinates};
+    double stated;
+    if (rpinn_expression_evaluate(builder->problem->pool, term->data.expression, &inputs, &stated) !=
+        RPINN_OK)
+      return rpinn_fail_memory(builder->context);
+    data->is_exact = stated == data->values[p];
+  }
+  return RPINN_OK;
+}
+
 /* Noise of data that were read, where it is an expression and no column; and what is typical of it. */
 static RpinnStatus settle_noise(Builder *builder, size_t index) {
   const RpinnTerm *term = &builder->problem->terms[index];
@@ -429,6 +445,7 @@ static RpinnStatus build(Builder *builder) {
   for (size_t i = 0; i < problem->num_terms; i++) {
     RPINN_TRY(make_term(builder, i, done));
     RPINN_TRY(settle_noise(builder, i));
+    RPINN_TRY(find_exact(builder, i));
     if (!data->terms[i].mix) data->terms[i].num_rows = data->terms[i].points.count;
   }
   RPINN_TRY(make_predictions(builder));

@@ -10,7 +10,9 @@ typedef struct RpinnTermData {
   double *values; /* [points.count]; of a gaussian term the mean of its prior */
   bool missing;   /* no data were given: the values are zeros */
   bool from_file; /* the values were read, not made */
-  double *noise;  /* [points.count] stated deviations of the values where they differ by row; else NULL */
+  bool
+      is_exact; /* they are those of the term's expression, read or made, without noise: a tolerance, and no measurement */
+  double *noise; /* [points.count] stated deviations of the values where they differ by row; else NULL */
   bool noise_from_file;   /* they are a column of that file */
   double typical_noise;   /* the stated deviation, or the root mean square of those; NaN without one */
   size_t num_rows;        /* of the energy: points.count, or those of mix */

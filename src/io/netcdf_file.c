@@ -54,7 +54,12 @@ static RpinnStatus put_origin(RpinnContext *context, const RpinnNetcdf *netcdf, 
 
 RpinnStatus rpinn_netcdf_define_group(RpinnContext *context, const RpinnNetcdf *netcdf, const char *name,
                                       int *group) {
-  RPINN_TRY_NETCDF(context, netcdf, nc_def_grp(netcdf->root, name, group));
+  return rpinn_netcdf_define_inner_group(context, netcdf, netcdf->root, name, group);
+}
+
+RpinnStatus rpinn_netcdf_define_inner_group(RpinnContext *context, const RpinnNetcdf *netcdf, int outer,
+                                            const char *name, int *group) {
+  RPINN_TRY_NETCDF(context, netcdf, nc_def_grp(outer, name, group));
   return put_origin(context, netcdf, *group);
 }
 
@@ -111,6 +116,15 @@ RpinnStatus rpinn_netcdf_define_numbers(RpinnContext *context, const RpinnNetcdf
   RpinnStatus status = code == NC_NOERR ? RPINN_OK : rpinn_netcdf_fail(context, netcdf, code);
   free(numbers);
   return status;
+}
+
+RpinnStatus rpinn_netcdf_write_words(RpinnContext *context, const RpinnNetcdf *netcdf, int group,
+                                     const char *name, int dimension, const char *const *words) {
+  int variable;
+  RPINN_TRY(
+      rpinn_netcdf_define_variable(context, netcdf, group, name, "", NC_STRING, 1, &dimension, &variable));
+  RPINN_TRY_NETCDF(context, netcdf, nc_put_var_string(group, variable, (const char **)words));
+  return RPINN_OK;
 }
 
 RpinnStatus rpinn_netcdf_define_variable(RpinnContext *context, const RpinnNetcdf *netcdf, int group,

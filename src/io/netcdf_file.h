@@ -43,6 +43,9 @@ void rpinn_netcdf_end_call(void);
 
 RpinnStatus rpinn_netcdf_define_group(RpinnContext *context, const RpinnNetcdf *netcdf, const char *name,
                                       int *group);
+/* A group within another one. */
+RpinnStatus rpinn_netcdf_define_inner_group(RpinnContext *context, const RpinnNetcdf *netcdf, int outer,
+                                            const char *name, int *group);
 /* An attribute of a variable, or of the group for NC_GLOBAL. */
 RpinnStatus rpinn_netcdf_put_text(RpinnContext *context, const RpinnNetcdf *netcdf, int group, int variable,
                                   const char *name, const char *text);
@@ -55,6 +58,10 @@ RpinnStatus rpinn_netcdf_define_numbers(RpinnContext *context, const RpinnNetcdf
 RpinnStatus rpinn_netcdf_define_axis(RpinnContext *context, const RpinnNetcdf *netcdf, int group,
                                      const char *name, size_t count, const double *places, int *dimension);
 
+/* A variable of one dimension with words [count]. Others of the group that name it as a coordinate are told by
+ * rpinn_netcdf_put_text. */
+RpinnStatus rpinn_netcdf_write_words(RpinnContext *context, const RpinnNetcdf *netcdf, int group,
+                                     const char *name, int dimension, const char *const *words);
 /* A variable whose numbers come later. */
 RpinnStatus rpinn_netcdf_define_variable(RpinnContext *context, const RpinnNetcdf *netcdf, int group,
                                          const char *stem, const char *suffix, nc_type type,

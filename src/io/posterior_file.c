@@ -20,7 +20,9 @@ static RpinnStatus start(RpinnContext *context, RpinnPosteriorFile *file, const 
   RPINN_TRY(rpinn_netcdf_put_text(context, &file->netcdf, file->netcdf.root, NC_GLOBAL, "name",
                                   file->posterior->problem->name));
   RPINN_TRY(rpinn_posterior_file_define_draws(context, file, options));
-  RPINN_TRY(rpinn_posterior_file_define_log_likelihood(context, file));
+  RPINN_TRY(rpinn_posterior_file_count_measured(context, file));
+  RPINN_TRY(rpinn_posterior_file_define_data_groups(context, file, "log_likelihood", file->draws.num_draws, 1,
+                                                    &file->log_likelihood));
   RPINN_TRY(rpinn_posterior_file_define_log_prior(context, file));
   RPINN_TRY(rpinn_posterior_file_define_predictive(context, file));
   RPINN_TRY(rpinn_posterior_file_define_predictions(context, file));
@@ -70,7 +72,7 @@ RpinnStatus rpinn_posterior_file_add(RpinnContext *context, RpinnPosteriorFile *
     return rpinn_fail(context, RPINN_ERROR_INPUT, "draw %zu of '%s' has no predictions", (size_t)added->draw,
                       file->netcdf.path);
   RPINN_TRY(rpinn_posterior_file_add_draw(context, file, &file->draws, added));
-  RPINN_TRY(rpinn_posterior_file_add_log_likelihood(context, file, added->log_likelihood));
+  RPINN_TRY(rpinn_posterior_file_add_data(context, file, &file->log_likelihood, added->log_likelihood));
   RPINN_TRY(rpinn_posterior_file_add_log_prior(context, file, added));
   if (!is_kept) return RPINN_OK;
   RPINN_TRY(rpinn_posterior_file_add_predictive(context, file, added));

@@ -5,19 +5,22 @@
  *   unconstrained_posterior    unknowns with a transform, before it; log noise
  *   sample_stats               member, and the statistics of the method (chain, draw)
  *   warmup_posterior, warmup_sample_stats   the same of the warmup of chains, where it is kept
- *   diagnostics                of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
- *   log_likelihood             each fitted term with data (chain, draw, <term>_point)
+ *   log_likelihood             of all measured data: <term> (chain, draw, <term>_point) where one term is measured, measured
+ *                              (chain, draw, measured_point) with the coordinate term (measured_point) where several are
+ *   tolerance_log_likelihood   each fitted term with exact data (chain, draw, <term>_point), where there are any
  *   log_prior                  log density of the prior: <field>_parameters, unknowns, noises, gaussian terms (chain, draw)
- *   posterior_predictive       data as each draw foretells them: the same names, of every keep_every-th draw
+ *   posterior_predictive, tolerance_posterior_predictive
+ *                              data as each draw foretells them: the same names, of every keep_every-th draw
  *   predictions                each quantity (chain, draw, …), of every keep_every-th draw; see below
  *                              each held-out term as it is expected (chain, draw, <term>_point), of the same draws
  *   predictions_constant_data  where they are, and <quantity>_truth where it is known; of held-out terms <term>_<coordinate>,
  *                              <term>_observed and, where it is stated, <term>_sigma
- *   observed_data              each fitted term with data (<term>_point)
- *   constant_data              <term>_<coordinate> (<term>_point), <term>_sigma (with <term>_point where it differs
+ *   observed_data              the measured data, by the name of log_likelihood
+ *   constant_data              <term>_<coordinate> and <term>_observed (<term>_point), <term>_sigma (with <term>_point where it differs
  *                              by row), prior_sigma; of a gaussian term, which is
- *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_sigma; with trainable: output
+ *                              a prior and no data, <term>_mean (<term>_point) in place of <term>_observed and <term>_sigma; with trainable: output
  *                              <field>_frozen (<field>_frozen_parameter): hidden layers in order, W by rows, then b
+ *   constant_data/diagnostics  of chains: <name>_rhat, <name>_ess_bulk, <name>_ess_tail of parameters and quantities
  *
  * Predictions have one dimension per coordinate, the last coordinate first, when the points fill a grid, and the
  * dimension `point` when they do not. A variable whose name is taken by a dimension gets a trailing underscore.

@@ -1,4 +1,4 @@
-/* diagnostics: how far chains have converged, of every parameter and every predicted number. */
+/* constant_data/diagnostics: how far chains have converged, of every parameter and every predicted number. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,8 +72,9 @@ static RpinnStatus write_predictions(RpinnContext *context, const RpinnPosterior
 RpinnStatus rpinn_posterior_file_add_convergence(RpinnContext *context, RpinnPosteriorFile *file,
                                                  const RpinnConvergence *parameters,
                                                  const RpinnConvergence *predictions) {
-  int group;
-  RPINN_TRY(rpinn_netcdf_define_group(context, &file->netcdf, "diagnostics", &group));
+  int group, outer;
+  RPINN_TRY_NETCDF(context, &file->netcdf, nc_inq_grp_ncid(file->netcdf.root, "constant_data", &outer));
+  RPINN_TRY(rpinn_netcdf_define_inner_group(context, &file->netcdf, outer, "diagnostics", &group));
   RPINN_TRY(write_fields(context, file, group, parameters));
   RPINN_TRY(write_scalars(context, file, group, parameters));
   if (!file->posterior->problem->has_predict) return RPINN_OK;

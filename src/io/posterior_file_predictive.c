@@ -10,8 +10,8 @@
 
 RpinnStatus rpinn_posterior_file_define_predictive(RpinnContext *context, RpinnPosteriorFile *file) {
   if (!file->keep_every) return RPINN_OK;
-  return rpinn_posterior_file_define_data_group(context, file, "posterior_predictive", file->num_kept,
-                                                file->keep_every, &file->predictive);
+  return rpinn_posterior_file_define_data_groups(context, file, "posterior_predictive", file->num_kept,
+                                                 file->keep_every, &file->predictive);
 }
 
 /* NULL: the noise of the term is known. */
@@ -40,11 +40,10 @@ RpinnStatus rpinn_posterior_file_add_predictive(RpinnContext *context, RpinnPost
       rpinn_stream(posterior->seed, RPINN_PURPOSE_PREDICTIVE, added->draw, (uint32_t)added->chain);
   double *values = malloc((posterior->model.num_rows + 1) * sizeof *values);
   RpinnStatus status = values ? RPINN_OK : rpinn_fail_memory(context);
-  for (size_t t = 0; t < posterior->model.num_terms && status == RPINN_OK; t++) {
-    if (!rpinn_posterior_file_has_data(posterior, t)) continue;
-    foretell(posterior, t, added, &stream, values);
-    status = rpinn_draw_variable_add(context, &file->predictive[t], values);
-  }
+  for (size_t t = 0; t < posterior->model.num_terms && status == RPINN_OK; t++)
+    if (rpinn_posterior_file_has_data(posterior, t))
+      foretell(posterior, t, added, &stream, values + posterior->terms[t].first_row);
+  if (status == RPINN_OK) status = rpinn_posterior_file_add_data(context, file, &file->predictive, values);
   free(values);
   return status;
 }

@@ -35,6 +35,13 @@ typedef struct RpinnLogPrior {
   double *root;                /* [model.unknown_start] room for 1/s of the network parameters of a draw */
 } RpinnLogPrior;
 
+/* A number of each datum in each draw: of measured terms in one variable, which is what leave-one-out is over, of tolerances in one
+ * for each term. */
+typedef struct RpinnDatumVariables {
+  RpinnDrawVariable measured;    /* not defined where nothing is measured */
+  RpinnDrawVariable *tolerances; /* [model.num_terms] where they are */
+} RpinnDatumVariables;
+
 struct RpinnPosteriorFile {
   RpinnArena *arena;
   const RpinnPosterior *posterior;
@@ -44,10 +51,11 @@ struct RpinnPosteriorFile {
   RpinnDrawSet draws, warmup;
   RpinnDrawVariable *unconstrained; /* [num_unknowns + num_noises] where they have a transform */
   RpinnLogPrior log_prior;
-  RpinnDrawVariable *log_likelihood; /* [model.num_terms] where they have data */
-  RpinnDrawVariable *predictive;     /* [model.num_terms] where they have data; NULL: none are kept */
-  RpinnDrawVariable *predictions;    /* [num_predicted]; NULL: none are kept */
-  RpinnDrawVariable *held_out;       /* [problem->num_terms] where they are held out; NULL: none are kept */
+  size_t num_measured;                            /* data of all measured terms */
+  double *measured;                               /* [num_measured] room for numbers of theirs */
+  RpinnDatumVariables log_likelihood, predictive; /* the latter not defined where none are kept */
+  RpinnDrawVariable *predictions;                 /* [num_predicted]; NULL: none are kept */
+  RpinnDrawVariable *held_out; /* [problem->num_terms] where they are held out; NULL: none are kept */
   RpinnPredictionAxes axes;
 };
 
@@ -73,18 +81,16 @@ RpinnStatus rpinn_posterior_file_add_draw(RpinnContext *context, RpinnPosteriorF
 static inline bool rpinn_posterior_file_has_data(const RpinnPosterior *posterior, size_t term) {
   return !posterior->terms[term].mix;
 }
-/* The dimensions <term>_point of all fitted terms, or of those with data; dimensions [model.num_terms] in the arena. */
-RpinnStatus rpinn_posterior_file_define_term_points(RpinnContext *context, RpinnPosteriorFile *file,
-                                                    int group, bool data_only, int **dimensions);
-/* A group with a variable of draws for each term with data; variables [model.num_terms] in the arena. */
-RpinnStatus rpinn_posterior_file_define_data_group(RpinnContext *context, RpinnPosteriorFile *file,
-                                                   const char *name, size_t num_draws, size_t step,
-                                                   RpinnDrawVariable **variables);
+/* How many data are measured; room for numbers of theirs. Before the groups are defined. */
+RpinnStatus rpinn_posterior_file_count_measured(RpinnContext *context, RpinnPosteriorFile *file);
+/* The group `name` of measured data, and tolerance_<name> where there are tolerances. */
+RpinnStatus rpinn_posterior_file_define_data_groups(RpinnContext *context, RpinnPosteriorFile *file,
+                                                    const char *name, size_t num_draws, size_t step,
+                                                    RpinnDatumVariables *variables);
+/* The row of the next draw: values [M], term by term. */
+RpinnStatus rpinn_posterior_file_add_data(RpinnContext *context, RpinnPosteriorFile *file,
+                                          RpinnDatumVariables *variables, const double *values);
 
-/* log_likelihood; values [M], term by term */
-RpinnStatus rpinn_posterior_file_define_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file);
-RpinnStatus rpinn_posterior_file_add_log_likelihood(RpinnContext *context, RpinnPosteriorFile *file,
-                                                    const double *values);
 /* log_prior */
 RpinnStatus rpinn_posterior_file_define_log_prior(RpinnContext *context, RpinnPosteriorFile *file);
 RpinnStatus rpinn_posterior_file_add_log_prior(RpinnContext *context, RpinnPosteriorFile *file,

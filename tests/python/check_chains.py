@@ -15,7 +15,8 @@ def main():
     data = arviz.from_netcdf(f"{folder}/posterior.nc")
     is_tree = isinstance(data, xarray.DataTree)
     group = (lambda name: data[name].to_dataset()) if is_tree else (lambda name: data[name])
-    posterior, statistics, diagnostics = group("posterior"), group("sample_stats"), group("diagnostics")
+    posterior, statistics = group("posterior"), group("sample_stats")
+    diagnostics = xarray.open_dataset(f"{folder}/posterior.nc", group="constant_data/diagnostics")
     warmup = group("warmup_posterior")
     assert warmup.sizes["chain"] == posterior.sizes["chain"] and warmup.sizes["draw"] > 0
     assert statistics["diverging"].dtype == bool and statistics["reached_max_treedepth"].dtype == bool
