@@ -36,6 +36,8 @@ for seed in 1 2; do
     "$1/rpinn" run tests/python/several_terms.yaml --seed "$seed" --data-seed 1 --quiet --out "$samples/$name-$seed" --method $method
   done
 done
+"$1/examples/parallel_chains" "$samples/parallel.nc" > "$samples/parallel.txt" 2>&1
+"$1/examples/draw_file" "$samples/gibbs.nc"
 readers=(xarray netCDF4 h5netcdf h5py matplotlib)
 
 # opened_by NAME: all checks of posterior.nc in an environment.
@@ -46,6 +48,7 @@ opened_by() {
   for data in "level members" "measured several" "measured short"; do
     build-python/"$1"/bin/python -W ignore tests/python/check_arviz_functions.py "${data% *}" "$samples/${data#* }-1" "$samples/${data#* }-2"
   done
+  build-python/"$1"/bin/python -W ignore tests/python/check_draw_files.py "$samples/parallel.nc" "$samples/gibbs.nc"
 }
 
 environment arviz-0 'arviz<1' "${readers[@]}"

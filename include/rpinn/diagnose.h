@@ -2,7 +2,7 @@
 #ifndef RPINN_DIAGNOSE_H
 #define RPINN_DIAGNOSE_H
 
-#include "rpinn/status.h"
+#include "rpinn/draws.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +26,12 @@ RPINN_API char *rpinn_diagnose_csv(RpinnContext *context, size_t num_files, cons
  * *healthy: the verdict is not bad, and with strict nothing speaks against its chains. */
 RPINN_API char *rpinn_diagnose_run(RpinnContext *context, const char *folder,
                                    const RpinnDiagnoseOptions *options, bool *healthy);
+
+/* The same for draws in memory, by the names of their parameters: lp, where it is among their statistics, and every parameter. Where
+ * chains were interrupted, the first n draws of those are judged that have as many, with the n that keeps most draws. No draws at
+ * all are bad input. */
+RPINN_API char *rpinn_diagnose_draws(RpinnContext *context, const RpinnDraws *draws,
+                                     const RpinnDiagnoseOptions *options, bool *healthy);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Draws in memory: whole chains, as rpinn_nuts_sample makes them. */
+/* Draws in memory: whole chains, as rpinn_nuts_sample makes them, with the names of their parameters. */
 #ifndef RPINN_DRAWS_H
 #define RPINN_DRAWS_H
 
@@ -23,11 +23,27 @@ typedef struct RpinnDraws RpinnDraws;
 RPINN_API void rpinn_draws_destroy(RpinnDraws *draws);
 /* Of all chains together. */
 RPINN_API size_t rpinn_draws_count(const RpinnDraws *draws);
+RPINN_API size_t rpinn_draws_num_chains(const RpinnDraws *draws);
+/* Draws of a chain: all have as many, but for those that were interrupted. */
+RPINN_API size_t rpinn_draws_length(const RpinnDraws *draws, size_t chain);
 RPINN_API size_t rpinn_draws_num_parameters(const RpinnDraws *draws);
 /* Draw number i, 0 <= i < count: chain by chain, each in its order. */
 RPINN_API RpinnDraw rpinn_draws_get(const RpinnDraws *draws, size_t i);
+
+/* The name of a parameter: as it was given, or theta[0], theta[1], … */
+RPINN_API const char *rpinn_draws_name(const RpinnDraws *draws, size_t parameter);
+/* Its number by its name, or -1. */
+RPINN_API int rpinn_draws_parameter(const RpinnDraws *draws, const char *name);
+
+RPINN_API size_t rpinn_draws_num_statistics(const RpinnDraws *draws);
+RPINN_API const char *rpinn_draws_statistic_name(const RpinnDraws *draws, size_t statistic);
 /* Position of a named statistic in RpinnDraw.statistics, or -1. */
 RPINN_API int rpinn_draws_statistic(const RpinnDraws *draws, const char *name);
+
+/* One parameter of all chains, for rpinn_convergence and its kin: values [num_chains][num_draws], the first num_draws of each,
+ * which is no more than any chain has. */
+RPINN_API void rpinn_draws_gather(const RpinnDraws *draws, size_t parameter, size_t num_draws,
+                                  double *values);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@
 #include "rpinn/choices.h"
 #include "rpinn/draws.h"
 #include "rpinn/target.h"
+#include "rpinn/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -116,7 +117,8 @@ RPINN_API RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts,
 /* Whole chains, one after the other, from starts [num_chains][num_parameters] (NULL: uniform in (-2, 2), up to 100
  * tries until the density is finite). The statistics of a draw are lp, acceptance_rate, step_size, tree_depth, n_steps,
  * diverging, energy, energy_error, max_energy_error and reached_max_treedepth. The caller destroys the draws; they are
- * NULL after a failure. */
+ * NULL after a failure. Where the context wants an end (rpinn_context_set_interrupted), the draws made so far come with
+ * RPINN_ERROR_INTERRUPTED. */
 RPINN_API RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDensity *target,
                                         const RpinnNutsOptions *options, uint64_t seed, size_t num_chains,
                                         const double *starts, RpinnDraws **draws);
@@ -124,6 +126,31 @@ RPINN_API RpinnStatus rpinn_nuts_sample(RpinnContext *context, const RpinnLogDen
 RPINN_API RpinnStatus rpinn_nuts_sample_members(RpinnContext *context, const RpinnBatchLogDensity *target,
                                                 const RpinnNutsOptions *options, uint64_t seed,
                                                 size_t num_chains, const double *starts, RpinnDraws **draws);
+
+/* Chains side by side, named and watched. */
+typedef struct RpinnNutsChains {
+  uint64_t seed;
+  size_t num_chains;
+  const double *starts;     /* [num_chains][num_parameters]; NULL: as rpinn_nuts_sample */
+  const char *const *names; /* [num_parameters] of the parameters; NULL: theta[0], … */
+  RpinnWatch watch;         /* progress and an end before its time */
+} RpinnNutsChains;
+
+/* targets [num_targets]: the same log density for each of num_targets threads, which take the next chain as soon as they are free.
+ * One target works in the thread that calls. A chain has the same bits for any number of threads, and as rpinn_nuts_sample gives it.
+ *
+ * An interruption ends every chain after the iteration that it is in: the status is RPINN_ERROR_INTERRUPTED, and the draws that
+ * were made are there, with chains of different lengths (rpinn_draws_length) whose draws are the first ones of the whole chains.
+ * After any other failure, of whichever thread, the draws are NULL. Names that are empty or not distinct are RPINN_ERROR_INPUT. */
+RPINN_API RpinnStatus rpinn_nuts_sample_chains(RpinnContext *context, size_t num_targets,
+                                               const RpinnLogDensity *targets,
+                                               const RpinnNutsOptions *options, const RpinnNutsChains *chains,
+                                               RpinnDraws **draws);
+/* The same for targets for groups: each thread has as many chains at work as its group, and chain c is member c of them all. */
+RPINN_API RpinnStatus rpinn_nuts_sample_groups(RpinnContext *context, size_t num_targets,
+                                               const RpinnBatchLogDensity *targets,
+                                               const RpinnNutsOptions *options, const RpinnNutsChains *chains,
+                                               RpinnDraws **draws);
 
 #ifdef __cplusplus
 }

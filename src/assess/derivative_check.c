@@ -27,10 +27,18 @@ static void extend_tableau(double estimate, int level, double previous[LEVELS], 
 
 RpinnStatus rpinn_ridders_derivative(RpinnLineFunction function, void *user, size_t num_values,
                                      double first_step, double *derivative) {
-  double *memory = malloc((num_values * (3 + LEVELS) + 1) * sizeof *memory);
+  double *errors = malloc((num_values + 1) * sizeof *errors);
+  if (!errors) return RPINN_ERROR_MEMORY;
+  RpinnStatus status = rpinn_ridders_estimate(function, user, num_values, first_step, derivative, errors);
+  free(errors);
+  return status;
+}
+
+RpinnStatus rpinn_ridders_estimate(RpinnLineFunction function, void *user, size_t num_values,
+                                   double first_step, double *derivative, double *errors) {
+  double *memory = malloc((num_values * (2 + LEVELS) + 1) * sizeof *memory);
   if (!memory) return RPINN_ERROR_MEMORY;
-  double *ahead = memory, *behind = ahead + num_values, *errors = behind + num_values,
-         *tableau = errors + num_values;
+  double *ahead = memory, *behind = ahead + num_values, *tableau = behind + num_values;
   RpinnStatus status = RPINN_OK;
   double step = first_step;
   for (int level = 0; level < LEVELS && status == RPINN_OK; level++, step /= 2) {

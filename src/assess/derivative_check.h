@@ -12,6 +12,10 @@ typedef RpinnStatus (*RpinnLineFunction)(void *user, double t, double *values);
  * from its neighbours. */
 RpinnStatus rpinn_ridders_derivative(RpinnLineFunction function, void *user, size_t num_values,
                                      double first_step, double *derivative);
+/* The same, and by how much each entry differs from its neighbours [num_values]: infinite where there was none to compare it with,
+ * as of values that are not finite. */
+RpinnStatus rpinn_ridders_estimate(RpinnLineFunction function, void *user, size_t num_values,
+                                   double first_step, double *derivative, double *errors);
 
 /* Rows come in groups (terms): group_sizes [num_groups], adding up to M. errors[k] becomes, within group k,
  * the largest |J v - finite difference| divided by the largest |J| |v| (entrywise: what J v could be without

@@ -472,6 +472,70 @@ RpinnStatus rpinn_linearisation_mean(RpinnLinearisation *linearisation, double *
   return move(linearisation, NULL, linearisation->product, mean);
 }
 
+/* With d = theta - m the rows are J S^-1/2 d - y. */
+RpinnStatus rpinn_linearisation_energy_at(RpinnLinearisation *linearisation, const double *theta,
+                                          double *energy) {
+  size_t M = linearisation->M, N = linearisation->N;
+  double *rows = linearisation->product, *direction = linearisation->direction, squares = 0;
+  for (size_t j = 0; j < N; j++) {
+    direction[j] = theta[j] - prior_mean(linearisation->problem, j);
+    squares += pow(direction[j] / linearisation->deviation[j], 2);
+  }
+  if (linearisation->in_parameters) {
+    for (size_t j = 0; j < N; j++) direction[j] /= linearisation->deviation[j];
+    rpinn_dense_times(M, N, linearisation->jacobian, direction, rows);
+  } else {
+    RPINN_TRY(
+        rpinn_least_squares_jacobian_times(linearisation->problem, linearisation->theta, direction, rows));
+    for (size_t i = 0; linearisation->scale && i < M; i++) rows[i] *= linearisation->scale[i];
+  }
+  for (size_t i = 0; i < M; i++) squares += pow(rows[i] - linearisation->y[i], 2);
+  *energy = 0.5 * squares;
+  return RPINN_OK;
+}
+
+/* projected [N or M] = L^-1 S^1/2 a, or L^-1 J S^1/2 a. */
+static RpinnStatus project(RpinnLinearisation *self, const double *function, double *projected) {
+  if (self->in_parameters) {
+    for (size_t j = 0; j < self->N; j++) projected[j] = self->deviation[j] * function[j];
+    rpinn_dense_solve_rows(self->N, self->factor, 1, projected);
+    return RPINN_OK;
+  }
+  for (size_t j = 0; j < self->N; j++)
+    self->direction[j] = self->deviation[j] * self->deviation[j] * function[j];
+  RPINN_TRY(rpinn_least_squares_jacobian_times(self->problem, self->theta, self->direction, projected));
+  for (size_t i = 0; self->scale && i < self->M; i++) projected[i] *= self->scale[i];
+  rpinn_dense_solve_rows(self->M, self->factor, 1, projected);
+  return RPINN_OK;
+}
+
+/* a^T S b, what the prior alone says. */
+static double prior_covariance(const RpinnLinearisation *self, const double *a, const double *b) {
+  double sum = 0;
+  for (size_t j = 0; j < self->N; j++) sum += a[j] * b[j] * self->deviation[j] * self->deviation[j];
+  return sum;
+}
+
+/* The covariance of theta is S^1/2 H^-1 S^1/2 = S - S^1/2 J^T C^-1 J S^1/2. */
+RpinnStatus rpinn_linearisation_covariance(RpinnLinearisation *linearisation, size_t count,
+                                           const double *functions, double *covariance) {
+  size_t N = linearisation->N, order = linearisation->in_parameters ? N : linearisation->M;
+  double *projected = malloc((count * order + 1) * sizeof *projected);
+  if (!projected) return RPINN_ERROR_MEMORY;
+  RpinnStatus status = RPINN_OK;
+  for (size_t a = 0; a < count && status == RPINN_OK; a++)
+    status = project(linearisation, functions + a * N, projected + a * order);
+  for (size_t a = 0; a < count && status == RPINN_OK; a++)
+    for (size_t b = 0; b <= a; b++) {
+      double product = rpinn_dense_dot(order, projected + a * order, projected + b * order);
+      if (!linearisation->in_parameters)
+        product = prior_covariance(linearisation, functions + a * N, functions + b * N) - product;
+      covariance[a * count + b] = covariance[b * count + a] = product;
+    }
+  free(projected);
+  return status;
+}
+
 RpinnStatus rpinn_linearisation_draw(RpinnLinearisation *linearisation, const double *noise, double *draw) {
   size_t M = linearisation->M, N = linearisation->N;
   const double *eta = noise, *epsilon = noise + M;

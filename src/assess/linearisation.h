@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "rpinn/target.h"
+#include "rpinn/laplace.h"
 
 typedef struct RpinnLinearisation RpinnLinearisation;
 
@@ -42,11 +42,7 @@ double rpinn_linearisation_log_evidence_of(const RpinnLinearisation *linearisati
 /* 1/2 y^T alpha: the least energy of the linearised model. At a minimiser it is E itself. */
 double rpinn_linearisation_energy(const RpinnLinearisation *linearisation);
 
-/* Row i as the others predict it. */
-typedef struct RpinnLeftOut {
-  double z;           /* (row - its prediction) / its standard deviation: alpha_i / sqrt(c_ii) */
-  double log_density; /* of the whitened row: 1/2 log c_ii - 1/2 z^2 - 1/2 log 2 pi */
-} RpinnLeftOut;
+/* Row i as the others predict it: z = alpha_i / sqrt(c_ii), log density 1/2 log c_ii - 1/2 z^2 - 1/2 log 2 pi. */
 RpinnLeftOut rpinn_linearisation_leave_out(const RpinnLinearisation *linearisation, size_t row);
 
 /* alpha_i and c_ii, for the fixed point of a term's noise: s^2 <- s^2 sum alpha_i^2 / sum c_ii over its rows. */
@@ -71,6 +67,14 @@ typedef struct RpinnRowGroup {
  * RPINN_ERROR_MEMORY, or RPINN_ERROR_NUMERIC where C^-1 is not finite. */
 RpinnStatus rpinn_linearisation_groups(const RpinnLinearisation *linearisation, size_t num_groups,
                                        const size_t *sizes, RpinnRowGroup *groups);
+
+/* The energy of the linearised model at any point, in parameters theta [N]: its least plus that of the Gaussian. */
+RpinnStatus rpinn_linearisation_energy_at(RpinnLinearisation *linearisation, const double *theta,
+                                          double *energy);
+/* covariance [count][count] of the linear functions of theta with coefficients functions [count][N]. Takes count times M, or N where
+ * N < M, further numbers for the call. */
+RpinnStatus rpinn_linearisation_covariance(RpinnLinearisation *linearisation, size_t count,
+                                           const double *functions, double *covariance);
 
 /* mean [N]. */
 RpinnStatus rpinn_linearisation_mean(RpinnLinearisation *linearisation, double *mean);

@@ -1,4 +1,4 @@
-/* Symbols: S draws; tail of ceil(min(S / 5, 3 sqrt S)) weights; cutoff the largest weight below the tail;
+/* Symbols: S draws, of which e S count; tail of ceil(min(S / 5, 3 sqrt(S / e))) weights; cutoff the largest weight below the tail;
  * x_1 <= … <= x_n the tail's exceedances over the cutoff.
  *
  * Fit (Zhang and Stephens, Technometrics 51, 2009), in the parameter b = -k / sigma:
@@ -80,9 +80,9 @@ static int compare_weights(const void *left, const void *right) {
 }
 
 /* sorted [count]; smoothed [count] by draw; workspace [count]. */
-static void smooth_tail(size_t count, const Weight *sorted, double *smoothed, double *workspace,
-                        RpinnParetoSmoothing *result) {
-  size_t tail = (size_t)ceil(fmin((double)count / 5, 3 * sqrt((double)count)));
+static void smooth_tail(size_t count, double efficiency, const Weight *sorted, double *smoothed,
+                        double *workspace, RpinnParetoSmoothing *result) {
+  size_t tail = (size_t)ceil(fmin((double)count / 5, 3 * sqrt((double)count / efficiency)));
   if (tail < LEAST_TAIL) return;
   double cutoff = fmax(sorted[count - tail - 1].log_weight, log(DBL_MIN));
   size_t first = count - tail;
@@ -124,6 +124,11 @@ static bool find_range(size_t count, const double *log_weights, double *least, d
 
 RpinnStatus rpinn_pareto_smooth(size_t count, const double *log_weights, double *smoothed,
                                 RpinnParetoSmoothing *result) {
+  return rpinn_pareto_smooth_chains(count, 1, log_weights, smoothed, result);
+}
+
+RpinnStatus rpinn_pareto_smooth_chains(size_t count, double efficiency, const double *log_weights,
+                                       double *smoothed, RpinnParetoSmoothing *result) {
   double least, largest;
   *result = (RpinnParetoSmoothing){.k = (double)NAN, .effective_size = (double)NAN};
   result->usable = find_range(count, log_weights, &least, &largest);
@@ -139,7 +144,7 @@ RpinnStatus rpinn_pareto_smooth(size_t count, const double *log_weights, double 
     if (sorted && workspace) {
       for (size_t i = 0; i < count; i++) sorted[i] = (Weight){smoothed[i], i};
       qsort(sorted, count, sizeof *sorted, compare_weights);
-      smooth_tail(count, sorted, smoothed, workspace, result);
+      smooth_tail(count, efficiency, sorted, smoothed, workspace, result);
     }
     bool enough = sorted && workspace;
     free(sorted);

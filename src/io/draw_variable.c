@@ -73,6 +73,15 @@ RpinnStatus rpinn_draw_variable_define(RpinnContext *context, const RpinnDrawGro
   return rpinn_netcdf_put_fill(context, netcdf, group->id, variable->id, type);
 }
 
+RpinnStatus rpinn_draw_variable_fork(RpinnContext *context, RpinnArena *arena,
+                                     const RpinnDrawVariable *variable, size_t chain,
+                                     RpinnDrawVariable *fork) {
+  *fork = *variable;
+  fork->num_added = chain * variable->num_draws;
+  fork->buffer = rpinn_arena_allocate(arena, variable->chunk, variable->row * type_size(variable->type));
+  return fork->buffer ? RPINN_OK : rpinn_fail_memory(context);
+}
+
 static void convert_row(const RpinnDrawVariable *variable, const double *values) {
   void *row = variable->buffer + variable->num_buffered * variable->row * type_size(variable->type);
   switch (variable->type) {

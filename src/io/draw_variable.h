@@ -39,6 +39,11 @@ RpinnStatus rpinn_draw_group_define(RpinnContext *context, const RpinnNetcdf *ne
 RpinnStatus rpinn_draw_variable_define(RpinnContext *context, const RpinnDrawGroup *group, const char *stem,
                                        const char *suffix, nc_type type, size_t num_axes, const int *axes,
                                        RpinnDrawVariable *variable);
+/* The same variable for the draws of one chain alone, with a buffer of its own in the arena: those of several chains may then come in
+ * turns. Nothing may be added to the variable itself. */
+RpinnStatus rpinn_draw_variable_fork(RpinnContext *context, RpinnArena *arena,
+                                     const RpinnDrawVariable *variable, size_t chain,
+                                     RpinnDrawVariable *fork);
 /* The row of the next draw: values [row]. */
 RpinnStatus rpinn_draw_variable_add(RpinnContext *context, RpinnDrawVariable *variable, const double *values);
 

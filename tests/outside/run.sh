@@ -22,6 +22,17 @@ cmake -S "$here/../../examples" -B "$work/examples" -DCMAKE_C_COMPILER="$compile
   > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 cmake --build "$work/examples" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 "$work/examples/eight_schools" | sed -n 1,2p
+"$work/examples/laplace" | sed -n 1,2p
+
+cxx=$(command -v c++ || true)
+if [[ -n $cxx ]]; then
+  echo "from C++:"
+  PKG_CONFIG_PATH=$libdir/pkgconfig
+  export PKG_CONFIG_PATH
+  read -ra flags <<< "$(pkg-config --cflags --libs rpinn)"
+  "$cxx" -std=c++11 -Wall -Wextra -Werror "$here/main.cpp" "${flags[@]}" -o "$work/outside_cpp"
+  LD_LIBRARY_PATH=$libdir "$work/outside_cpp"
+fi
 
 echo "through pkg-config:"
 export PKG_CONFIG_PATH=$libdir/pkgconfig
