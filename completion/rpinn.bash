@@ -71,7 +71,7 @@ _rpinn() {
       return
       ;;
     'run --method')
-      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace vi" ""
       return
       ;;
     'run --samples')
@@ -87,7 +87,7 @@ _rpinn() {
       return
       ;;
     'run --learning-rate')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'run --decay-rate')
@@ -160,6 +160,22 @@ _rpinn() {
       ;;
     'run --kernel')
       _rpinn_values "parameters functions" ""
+      return
+      ;;
+    'run --family')
+      _rpinn_values "mean_field low_rank precision" ""
+      return
+      ;;
+    'run --rank')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --starts')
+      _rpinn_values "" ""
+      return
+      ;;
+    'run --pairs')
+      _rpinn_values "" ""
       return
       ;;
     'run --seed')
@@ -255,7 +271,7 @@ _rpinn() {
       return
       ;;
     'check --method')
-      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace vi" ""
       return
       ;;
     'check --samples')
@@ -271,7 +287,7 @@ _rpinn() {
       return
       ;;
     'check --learning-rate')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'check --decay-rate')
@@ -344,6 +360,22 @@ _rpinn() {
       ;;
     'check --kernel')
       _rpinn_values "parameters functions" ""
+      return
+      ;;
+    'check --family')
+      _rpinn_values "mean_field low_rank precision" ""
+      return
+      ;;
+    'check --rank')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --starts')
+      _rpinn_values "" ""
+      return
+      ;;
+    'check --pairs')
+      _rpinn_values "" ""
       return
       ;;
     'check --seed')
@@ -459,7 +491,7 @@ _rpinn() {
       return
       ;;
     'calibrate --methods')
-      _rpinn_list "rpinn ensemble nuts svgd laplace"
+      _rpinn_list "rpinn ensemble nuts svgd laplace vi"
       return
       ;;
     'calibrate --members')
@@ -475,7 +507,7 @@ _rpinn() {
       return
       ;;
     'calibrate --method')
-      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace vi" ""
       return
       ;;
     'calibrate --samples')
@@ -491,7 +523,7 @@ _rpinn() {
       return
       ;;
     'calibrate --learning-rate')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'calibrate --decay-rate')
@@ -564,6 +596,22 @@ _rpinn() {
       ;;
     'calibrate --kernel')
       _rpinn_values "parameters functions" ""
+      return
+      ;;
+    'calibrate --family')
+      _rpinn_values "mean_field low_rank precision" ""
+      return
+      ;;
+    'calibrate --rank')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --starts')
+      _rpinn_values "" ""
+      return
+      ;;
+    'calibrate --pairs')
+      _rpinn_values "" ""
       return
       ;;
     'calibrate --seed')
@@ -687,7 +735,7 @@ _rpinn() {
       return
       ;;
     'weights --method')
-      _rpinn_values "map rpinn ensemble nuts svgd laplace" ""
+      _rpinn_values "map rpinn ensemble nuts svgd laplace vi" ""
       return
       ;;
     'weights --samples')
@@ -703,7 +751,7 @@ _rpinn() {
       return
       ;;
     'weights --learning-rate')
-      _rpinn_values "" ""
+      _rpinn_values "auto" ""
       return
       ;;
     'weights --decay-rate')
@@ -776,6 +824,22 @@ _rpinn() {
       ;;
     'weights --kernel')
       _rpinn_values "parameters functions" ""
+      return
+      ;;
+    'weights --family')
+      _rpinn_values "mean_field low_rank precision" ""
+      return
+      ;;
+    'weights --rank')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --starts')
+      _rpinn_values "" ""
+      return
+      ;;
+    'weights --pairs')
+      _rpinn_values "" ""
       return
       ;;
     'weights --seed')
@@ -978,14 +1042,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -1041,14 +1105,14 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'weights')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

@@ -16,12 +16,13 @@ static void words_are_those_of_the_manual(void **state) {
   static const struct {
     RpinnSetting setting;
     const char *choices;
-  } cases[] = {{RPINN_SETTING_METHOD, "map|rpinn|ensemble|nuts|svgd|laplace"},
+  } cases[] = {{RPINN_SETTING_METHOD, "map|rpinn|ensemble|nuts|svgd|laplace|vi"},
                {RPINN_SETTING_OPTIMIZER, "adam|lbfgs|lm|adagrad"},
                {RPINN_SETTING_METRIC, "unit|diagonal|dense"},
                {RPINN_SETTING_KEEP_WARMUP, "no|yes"},
                {RPINN_SETTING_REPULSION, "divided|undivided"},
                {RPINN_SETTING_KERNEL, "parameters|functions"},
+               {RPINN_SETTING_FAMILY, "mean_field|low_rank|precision"},
                {RPINN_SETTING_LIKELIHOOD, "paper|noise|uniform"},
                {RPINN_SETTING_START, "glorot|prior|member|map|zero|normal|zero_then_normal|a run directory"},
                {RPINN_SETTING_BACKEND, "cpu|plain"},

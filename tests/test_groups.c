@@ -54,6 +54,10 @@ static const Case cases[] = {
      "method=nuts start=prior samples=10 warmup=20 chains=9 max_depth=5 keep_warmup=yes", 4},
     {"noisy_nuts", noisy_yaml, "method=nuts samples=10 warmup=20 chains=9 max_depth=5 metric=dense", 1.3},
     {"svgd", plain_yaml, "method=svgd optimizer=adam iterations=30", 5},
+    {"vi", plain_yaml, "method=vi iterations=60", 3},
+    {"vi_factors", plain_yaml, "method=vi family=precision rank=3 iterations=60 precision=double start=prior",
+     5},
+    {"noisy_vi", noisy_yaml, "method=vi family=low_rank rank=2 iterations=60 start=prior", 1.5},
     {"noisy_svgd", noisy_yaml, "method=svgd optimizer=adam iterations=30", 1},
     {"functions", plain_yaml, "method=svgd kernel=functions optimizer=adam iterations=30", 5},
     {"noisy_functions", noisy_yaml, "method=svgd kernel=functions optimizer=adam iterations=30", 1},
@@ -148,7 +152,8 @@ static void stopped_groups_go_on(void **state) {
   static const Case long_cases[] = {
       {"lm", plain_yaml, "iterations=400 progress_tolerance=1e-12", 0},
       {"adam", noisy_yaml, "optimizer=adam iterations=3000", 0},
-      {"nuts", plain_yaml, "method=nuts samples=60 warmup=60 chains=9 max_depth=6", 0}};
+      {"nuts", plain_yaml, "method=nuts samples=60 warmup=60 chains=9 max_depth=6", 0},
+      {"vi", noisy_yaml, "method=vi family=precision rank=4 iterations=300", 0}};
   for (size_t k = 0; k < sizeof long_cases / sizeof long_cases[0]; k++) {
     char whole[64], pieces[64];
     snprintf(whole, sizeof whole, "%s-whole", long_cases[k].name);

@@ -111,7 +111,8 @@ static void auto_is_what_the_method_says(void **state) {
     const char *name, *optimizer, *iterations, *start, *samples;
   } expected[] = {{"map", "lm", "1000", "prior", "1"},        {"rpinn", "lm", "1000", "prior", "199"},
                   {"ensemble", "lm", "1000", "prior", "199"}, {"nuts", "lm", "1000", "member", "1000"},
-                  {"svgd", "adam", "2000", "prior", "199"},   {"laplace", "lm", "1000", "prior", "999"}};
+                  {"svgd", "adam", "2000", "prior", "199"},   {"laplace", "lm", "1000", "prior", "999"},
+                  {"vi", "lm", "20000", "member", "999"}};
   RpinnContext *context = rpinn_context_create();
   for (size_t i = 0; rpinn_method_name(i); i++) {
     static RpinnSettingsValues settings;
@@ -121,6 +122,8 @@ static void auto_is_what_the_method_says(void **state) {
     rpinn_settings_resolve(&settings);
     assert_string_equal(settings.values[RPINN_SETTING_OPTIMIZER].text, expected[i].optimizer);
     assert_string_equal(settings.values[RPINN_SETTING_ITERATIONS].text, expected[i].iterations);
+    assert_string_equal(settings.values[RPINN_SETTING_LEARNING_RATE].text,
+                        !strcmp(expected[i].name, "vi") ? "0.05" : "0.001");
     assert_string_equal(settings.values[RPINN_SETTING_START].text, expected[i].start);
     assert_string_equal(settings.values[RPINN_SETTING_SAMPLES].text, expected[i].samples);
     assert_string_equal(rpinn_setting_default(RPINN_SETTING_SAMPLES, i), expected[i].samples);
@@ -158,7 +161,7 @@ static void facts_are_those_of_the_methods(void **state) {
   (void)state;
   static const struct {
     const char *name, *title, *unit, *legend, *progress_unit, *first_fact, *file;
-    bool has_offsets, has_weights, needs_prior, prior_at_minimum, moves_together;
+    bool has_offsets, has_weights, needs_prior, linearises, prior_at_minimum, moves_together;
     RpinnReportSection sections[3];
     bool minimises;
     const char *caution;
@@ -217,7 +220,19 @@ static void facts_are_those_of_the_methods(void **state) {
                    .progress_unit = "draws",
                    .first_fact = "Draws",
                    .needs_prior = true,
-                   .sections = {RPINN_SECTION_MEMBERS}}};
+                   .linearises = true,
+                   .sections = {RPINN_SECTION_MEMBERS}},
+                  {.name = "vi",
+                   .title = "variational",
+                   .unit = "draw",
+                   .legend = "draw",
+                   .progress_unit = "iterations",
+                   .first_fact = "Draws",
+                   .file = "vi_trace.csv",
+                   .has_weights = true,
+                   .needs_prior = true,
+                   .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_VARIATIONAL},
+                   .caution = "too small"}};
   for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
     const RpinnMethod *method = rpinn_method_find(expected[i].name);
     const RpinnDrawMaker *maker = maker_of(expected[i].name);
@@ -227,7 +242,8 @@ static void facts_are_those_of_the_methods(void **state) {
     assert_string_equal(maker->progress_unit, expected[i].progress_unit);
     assert_string_equal(method->facts[0].title, expected[i].first_fact);
     assert_int_equal(method->has_offsets, expected[i].has_offsets);
-    assert_int_equal(method->has_weights, expected[i].has_weights);
+    assert_int_equal(method->weigher != NULL, expected[i].has_weights);
+    assert_int_equal(maker->linearises, expected[i].linearises);
     assert_int_equal(maker->needs_prior, expected[i].needs_prior);
     assert_int_equal(maker->prior_at_minimum, expected[i].prior_at_minimum);
     assert_int_equal(method->moves_together, expected[i].moves_together);
@@ -248,32 +264,38 @@ static void settings_that_do_not_go_together_are_refused(void **state) {
   (void)state;
   static const struct {
     const char *method, *start, *optimizer, *message; /* NULL: taken */
-  } cases[] = {{"map", "glorot", "lm", NULL},
-               {"map", "map", "adam", "method map cannot start from its own result"},
-               {"map", "prior", "adam", NULL},
-               {"map", "member", "lm", "for the chains of nuts, and not for method map"},
-               {"map", "glorot", "adagrad", "minimises nothing"},
-               {"rpinn", "prior", "adam", NULL},
-               {"rpinn", "map", "lbfgs", NULL},
-               {"rpinn", "glorot", "adagrad", "minimises nothing"},
-               {"rpinn", "member", "lm", "for the chains of nuts, and not for method rpinn"},
-               {"ensemble", "prior", "adam", NULL},
-               {"ensemble", "member", "lm", "for the chains of nuts, and not for method ensemble"},
-               {"ensemble", "map", "lm", NULL},
-               {"ensemble", "glorot", "adagrad", "minimises nothing"},
-               {"nuts", "prior", "lm", NULL},
-               {"nuts", "member", "lm", NULL},
-               {"nuts", "map", "lm", NULL},
-               {"nuts", "glorot", "adagrad", "minimises nothing"},
-               {"svgd", "prior", "adagrad", NULL},
-               {"svgd", "member", "adam", "for the chains of nuts, and not for method svgd"},
-               {"svgd", "map", "adam", NULL},
-               {"svgd", "map", "adagrad", "minimises nothing"},
-               {"svgd", "glorot", "lbfgs", "lbfgs cannot move the particles"},
-               {"svgd", "glorot", "lm", "lm cannot move the particles"},
-               {"laplace", "glorot", "adam", NULL},
-               {"laplace", "member", "adam", "for the chains of nuts, and not for method laplace"},
-               {"laplace", "map", "adam", "from draws of the prior, and not from start map"}};
+  } cases[] = {
+      {"vi", "member", "lm", NULL},
+      {"vi", "map", "adam", NULL},
+      {"vi", "prior", "adagrad", "minimises nothing"},
+      {"map", "glorot", "lm", NULL},
+      {"map", "map", "adam", "method map cannot start from its own result"},
+      {"map", "prior", "adam", NULL},
+      {"map", "member", "lm", "for the chains of nuts and the starts of vi, and not for method map"},
+      {"map", "glorot", "adagrad", "minimises nothing"},
+      {"rpinn", "prior", "adam", NULL},
+      {"rpinn", "map", "lbfgs", NULL},
+      {"rpinn", "glorot", "adagrad", "minimises nothing"},
+      {"rpinn", "member", "lm", "for the chains of nuts and the starts of vi, and not for method rpinn"},
+      {"ensemble", "prior", "adam", NULL},
+      {"ensemble", "member", "lm",
+       "for the chains of nuts and the starts of vi, and not for method ensemble"},
+      {"ensemble", "map", "lm", NULL},
+      {"ensemble", "glorot", "adagrad", "minimises nothing"},
+      {"nuts", "prior", "lm", NULL},
+      {"nuts", "member", "lm", NULL},
+      {"nuts", "map", "lm", NULL},
+      {"nuts", "glorot", "adagrad", "minimises nothing"},
+      {"svgd", "prior", "adagrad", NULL},
+      {"svgd", "member", "adam", "for the chains of nuts and the starts of vi, and not for method svgd"},
+      {"svgd", "map", "adam", NULL},
+      {"svgd", "map", "adagrad", "minimises nothing"},
+      {"svgd", "glorot", "lbfgs", "lbfgs cannot move the particles"},
+      {"svgd", "glorot", "lm", "lm cannot move the particles"},
+      {"laplace", "glorot", "adam", NULL},
+      {"laplace", "member", "adam",
+       "for the chains of nuts and the starts of vi, and not for method laplace"},
+      {"laplace", "map", "adam", "from draws of the prior, and not from start map"}};
   RpinnContext *context = rpinn_context_create();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     RpinnProblem problem = {0};

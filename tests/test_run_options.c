@@ -6,6 +6,7 @@
 #define LBFGS      "method=ensemble samples=3 optimizer=lbfgs iterations=500 "
 #define RANDOMISED "method=rpinn samples=6 optimizer=lbfgs iterations=3000 "
 #define CHAINS     "method=nuts chains=2 samples=12 warmup=24 max_depth=5 "
+#define FIT        "method=vi samples=5 iterations=20 start=glorot "
 #define PARTICLES  "method=svgd samples=4 iterations=12 learning_rate=0.02 "
 
 /* ---- a row for each setting ---- */
@@ -44,6 +45,13 @@ static const struct {
     {"keep_warmup", CHAINS, "no", "yes", false, "warmup group", "absent", "present"},
     {"repulsion", PARTICLES, "divided", "undivided", true, "particles/repulsion", "divided", "undivided"},
     {"kernel", PARTICLES, "parameters", "functions", true, "particles/kernel", "parameters", "functions"},
+    {"family", FIT, "mean_field", "low_rank", true, "variational/family", "mean_field", "low_rank"},
+    {"family", FIT, "low_rank", "precision", true, NULL, NULL, NULL},
+    {"rank", FIT "family=low_rank", "1", "3", true, "variational/rank", "1", "3"},
+    {"starts", FIT, "1", "3", false, "variational/starts", "1", "3"},
+    {"pairs", FIT, "2", "3", true, NULL, NULL, NULL},
+    {"learning_rate", FIT, "0.05", "0.1", true, NULL, NULL, NULL},
+    {"seed", FIT "data_seed=3", "3", "4", true, NULL, NULL, NULL},
     {"seed", MEMBERS "data_seed=3", "3", "4", true, "seed", "3", "4"},
     {"seed", CHAINS "data_seed=3", "3", "4", true, NULL, NULL, NULL},
     {"seed", PARTICLES "data_seed=3", "3", "4", true, NULL, NULL, NULL},

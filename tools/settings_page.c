@@ -50,11 +50,15 @@ int main(void) {
   }
   printf("\n## Methods\n\nWhat `method` chooses from; [methods.md](methods.md) says when to take which.\n\n"
          "Where it decides, `auto` of a setting stands for\n\n"
-         "| method | `optimizer` | `start` | `samples` |\n|---|---|---|---|\n");
-  for (size_t i = 0; rpinn_method_name(i); i++)
-    printf("| `%s` | %s | %s | %s |\n", rpinn_method_name(i),
+         "| method | `optimizer` | `start` | `samples` | `iterations` | `learning_rate` |\n"
+         "|---|---|---|---|---|---|\n");
+  for (size_t i = 0; rpinn_method_name(i); i++) {
+    const char *iterations = rpinn_setting_default(RPINN_SETTING_ITERATIONS, i);
+    printf("| `%s` | %s | %s | %s | %s | %s |\n", rpinn_method_name(i),
            rpinn_setting_default(RPINN_SETTING_OPTIMIZER, i), rpinn_setting_default(RPINN_SETTING_START, i),
-           rpinn_setting_default(RPINN_SETTING_SAMPLES, i));
+           rpinn_setting_default(RPINN_SETTING_SAMPLES, i), iterations ? iterations : "by the optimiser",
+           rpinn_setting_default(RPINN_SETTING_LEARNING_RATE, i));
+  }
   printf("\n| method | makes | file of its own |\n|---|---|---|\n");
   for (size_t i = 0; rpinn_method_name(i); i++) {
     const RpinnMethodDescription *method = rpinn_method_description(i);

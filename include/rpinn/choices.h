@@ -40,6 +40,14 @@ typedef enum RpinnRepulsion { RPINN_REPULSION_LIST(RPINN_CHOICE_ENUMERATOR) } Rp
   X(RPINN_KERNEL_FUNCTIONS, "functions")
 typedef enum RpinnKernel { RPINN_KERNEL_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnKernel;
 
+/* What normal distributions variational inference chooses from: those with a deviation for each parameter, and with factors of their
+ * covariance, or of its inverse, beside. */
+#define RPINN_FAMILY_LIST(X)                                                                                 \
+  X(RPINN_FAMILY_MEAN_FIELD, "mean_field")                                                                   \
+  X(RPINN_FAMILY_LOW_RANK, "low_rank")                                                                       \
+  X(RPINN_FAMILY_PRECISION, "precision")
+typedef enum RpinnFamily { RPINN_FAMILY_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnFamily;
+
 #define RPINN_LIKELIHOOD_LIST(X)                                                                             \
   X(RPINN_LIKELIHOOD_PAPER, "paper")                                                                         \
   X(RPINN_LIKELIHOOD_NOISE, "noise")                                                                         \

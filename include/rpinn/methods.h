@@ -10,16 +10,17 @@
 extern "C" {
 #endif
 
-/* X(name, optimizer, start, samples): a row for each method, in the order of the setting, with what `auto` stands for in
- * the settings of those names. All else that is known of one are its structs rpinn_method_NAME and
- * rpinn_maker_NAME, each in a file of its own; docs/architecture.md says how to add one. */
+/* X(name, optimizer, start, samples, iterations, learning_rate): a row for each method, in the order of the setting, with what
+ * `auto` stands for in the settings of those names; iterations "": what its optimizer makes. All else that is known of one are its
+ * structs rpinn_method_NAME and rpinn_maker_NAME, each in a file of its own; docs/architecture.md says how to add one. */
 #define RPINN_METHOD_LIST(X)                                                                                 \
-  X(map, "lm", "prior", "1")                                                                                 \
-  X(rpinn, "lm", "prior", "199")                                                                             \
-  X(ensemble, "lm", "prior", "199")                                                                          \
-  X(nuts, "lm", "member", "1000")                                                                            \
-  X(svgd, "adam", "prior", "199")                                                                            \
-  X(laplace, "lm", "prior", "999")
+  X(map, "lm", "prior", "1", "", "1e-3")                                                                     \
+  X(rpinn, "lm", "prior", "199", "", "1e-3")                                                                 \
+  X(ensemble, "lm", "prior", "199", "", "1e-3")                                                              \
+  X(nuts, "lm", "member", "1000", "", "1e-3")                                                                \
+  X(svgd, "adam", "prior", "199", "", "1e-3")                                                                \
+  X(laplace, "lm", "prior", "999", "", "1e-3")                                                               \
+  X(vi, "lm", "member", "999", "20000", "0.05")
 
 /* The choices of the setting, "map|rpinn|…": every name behind a bar, and the first bar left out. */
 #define RPINN_METHOD_CHOICE(name, ...) "|" #name

@@ -32,6 +32,7 @@
 #include "rpinn/study.h"
 #include "rpinn/svgd.h"
 #include "rpinn/target.h"
+#include "rpinn/variational.h"
 #include "rpinn/verdict.h"
 #include "rpinn/version.h"
 #include "rpinn/watch.h"

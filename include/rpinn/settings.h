@@ -16,18 +16,20 @@ extern "C" {
 /* X(enumerator, name, kind, role, default, lowest, highest, choices, help)
  * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT (a path, or one of choices). A default
  * "auto" stands for a value that the problem or the method decides; it may be written too.
- * role: FIXED decides the draws and so belongs to the identity of a run; FREE does not, and may change when the run
- * goes on. */
+ * role: FIXED decides the draws and so belongs to the identity of a run; ADDED likewise, but where it is its default it is not named
+ * there, so that runs from before there was such a setting keep theirs; FREE does not, and may change when the run goes on. */
 #define RPINN_SETTING_LIST(X)                                                                                \
   X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, RPINN_METHOD_CHOICES, "how draws are made")              \
   X(SAMPLES, "samples", INTEGER, FREE, "auto", 1, 1e9, "",                                                   \
     "draws: members, particles, or draws per chain; auto: by the method")                                    \
   X(ITERATIONS, "iterations", INTEGER, FIXED, "auto", 1, 1e12, "",                                           \
-    "iterations of the optimiser per member, at most; auto: 2000, 1000 for lm, 20000 for lbfgs")             \
+    "iterations of the optimiser per member, or of vi per start, at most; auto: 2000, 1000 for lm, 20000 "   \
+    "for lbfgs and vi")                                                                                      \
   X(OPTIMIZER, "optimizer", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_MINIMIZER_LIST),                \
     "what minimises the energy, or moves the particles of svgd: adam or adagrad there, never adagrad "       \
     "elsewhere; auto: by the method")                                                                        \
-  X(LEARNING_RATE, "learning_rate", REAL, FIXED, "1e-3", 1e-300, 1e6, "", "first step size of Adam")         \
+  X(LEARNING_RATE, "learning_rate", REAL, FIXED, "auto", 1e-300, 1e6, "",                                    \
+    "first step size of Adam; auto: 1e-3, 0.05 for vi, whose means move in units of their deviations")       \
   X(DECAY_RATE, "decay_rate", REAL, FIXED, "0.9", 1e-300, 1, "",                                             \
     "Adam's step is learning_rate * decay_rate^(iteration / decay_steps)")                                   \
   X(DECAY_STEPS, "decay_steps", REAL, FIXED, "5000", 1e-300, 1e300, "", "see decay_rate")                    \
@@ -62,9 +64,17 @@ extern "C" {
   X(REPULSION, "repulsion", CHOICE, FIXED, "divided", 0, 0, RPINN_CHOICES(RPINN_REPULSION_LIST),             \
     "SVGD's repulsion: divided by the number of particles, as its formula says, or not, as in the paper's "  \
     "code")                                                                                                  \
-  X(KERNEL, "kernel", CHOICE, FIXED, "parameters", 0, 0, RPINN_CHOICES(RPINN_KERNEL_LIST),                   \
+  X(KERNEL, "kernel", CHOICE, ADDED, "parameters", 0, 0, RPINN_CHOICES(RPINN_KERNEL_LIST),                   \
     "SVGD's distances between particles: of their parameters, or of what they predict at the points of all " \
     "terms, with unknowns")                                                                                  \
+  X(FAMILY, "family", CHOICE, ADDED, "mean_field", 0, 0, RPINN_CHOICES(RPINN_FAMILY_LIST),                   \
+    "normal distributions that vi chooses from: a deviation for each parameter, or factors common to all "   \
+    "beside")                                                                                                \
+  X(RANK, "rank", INTEGER, ADDED, "10", 1, 1e4, "", "factors of vi with family low_rank or precision")       \
+  X(STARTS, "starts", INTEGER, ADDED, "4", 1, 1e4, "",                                                       \
+    "starts of vi: the one that ends with the largest bound on the evidence is kept")                        \
+  X(PAIRS, "pairs", INTEGER, ADDED, "8", 1, 1e6, "",                                                         \
+    "pairs of draws in an iteration of vi, each and its mirror image")                                       \
   X(SEED, "seed", INTEGER, FIXED, "0", 0, 9007199254740992, "", "names every random stream of the run")      \
   X(DATA_SEED, "data_seed", INTEGER, FIXED, "auto", 0, 9007199254740992, "",                                 \
     "seed of synthetic noise, drawn points and frozen layers; auto: the same as seed")                       \
@@ -92,7 +102,8 @@ extern "C" {
     "fields without scale_inputs and scale_output: map the domain to -1 to 1 and outputs to the mean and "   \
     "spread of what is measured of the field")                                                               \
   X(START, "start", TEXT, FIXED, "auto", 0, 0, RPINN_CHOICES_AND(RPINN_START_LIST, "a run directory"),       \
-    "starting point; prior: a draw from the prior; member: a chain starts at an rPINN member of its own; "   \
+    "starting point; prior: a draw from the prior; member: a chain, or a start of vi, begins at an rPINN "   \
+    "member of its own; "                                                                                    \
     "normal: N(0,1); zero_then_normal: the first at zero, the others normal; auto: by the "                  \
     "method")                                                                                                \
   X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES(RPINN_BACKEND_LIST),                       \
@@ -122,7 +133,11 @@ typedef enum RpinnSettingKind {
   RPINN_SETTING_TEXT
 } RpinnSettingKind;
 
-typedef enum RpinnSettingRole { RPINN_SETTING_FIXED, RPINN_SETTING_FREE } RpinnSettingRole;
+typedef enum RpinnSettingRole {
+  RPINN_SETTING_FIXED,
+  RPINN_SETTING_ADDED,
+  RPINN_SETTING_FREE
+} RpinnSettingRole;
 
 typedef struct RpinnSettingDefinition {
   const char *name;

@@ -28,7 +28,11 @@ typedef enum RpinnPurpose {
       16, /* parameters from the prior, and data of them; member: attempt; part: which of these */
   RPINN_PURPOSE_FOLDS = 17,       /* which rows are left out together; member: term */
   RPINN_PURPOSE_NOISE_LEVEL = 18, /* the noise of a draw where it is not known; member: draw, or chain */
-  RPINN_PURPOSE_PREDICTIVE = 19   /* noise of the data that a draw foretells; member: draw; part: chain */
+  RPINN_PURPOSE_PREDICTIVE = 19,  /* noise of the data that a draw foretells; member: draw; part: chain */
+  RPINN_PURPOSE_VARIATIONAL =
+      20, /* pairs of draws while a normal distribution is fitted; member: pair; part: start */
+  RPINN_PURPOSE_VARIATIONAL_START = 21, /* its factors at first; member: start */
+  RPINN_PURPOSE_VARIATIONAL_DRAW = 22   /* draws of it; member: draw */
 } RpinnPurpose;
 
 typedef struct RpinnStream {

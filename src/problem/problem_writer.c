@@ -404,7 +404,10 @@ static void write_settings(const RpinnProblem *problem, const RpinnProblemFiles 
   rpinn_text_append(out, "settings:\n");
   for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
     const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
-    if (files->only_fixed && definition->role == RPINN_SETTING_FREE) continue;
+    bool is_default = !strcmp(problem->settings.values[i].text, definition->initial);
+    if (files->only_fixed &&
+        (definition->role == RPINN_SETTING_FREE || (definition->role == RPINN_SETTING_ADDED && is_default)))
+      continue;
     rpinn_text_append(out, "  %s: ", definition->name);
     write_text(out, problem->settings.values[i].text);
     rpinn_text_append(out, "\n");

@@ -6,10 +6,12 @@
 
 typedef struct MethodDefaults {
   const char *optimizer, *start, *samples;
+  const char *iterations; /* "": by the optimizer */
+  const char *learning_rate;
 } MethodDefaults;
 
 static const MethodDefaults by_method[] = {
-#define RPINN_METHOD_DEFAULTS(name, optimizer, start, samples) {optimizer, start, samples},
+#define RPINN_METHOD_DEFAULTS(name, ...) {__VA_ARGS__},
     RPINN_METHOD_LIST(RPINN_METHOD_DEFAULTS)
 #undef RPINN_METHOD_DEFAULTS
 };
@@ -29,6 +31,8 @@ const char *rpinn_setting_default(RpinnSetting setting, size_t method) {
   case RPINN_SETTING_OPTIMIZER: return by_method[method].optimizer;
   case RPINN_SETTING_START: return by_method[method].start;
   case RPINN_SETTING_SAMPLES: return by_method[method].samples;
+  case RPINN_SETTING_ITERATIONS: return by_method[method].iterations[0] ? by_method[method].iterations : NULL;
+  case RPINN_SETTING_LEARNING_RATE: return by_method[method].learning_rate;
   default: return NULL;
   }
 }
@@ -40,12 +44,14 @@ static void resolve(RpinnSettingsValues *settings, RpinnSetting setting, const c
 }
 
 void rpinn_settings_resolve(RpinnSettingsValues *settings) {
-  static const RpinnSetting decided[] = {RPINN_SETTING_OPTIMIZER, RPINN_SETTING_START, RPINN_SETTING_SAMPLES};
+  static const RpinnSetting decided[] = {RPINN_SETTING_OPTIMIZER, RPINN_SETTING_START, RPINN_SETTING_SAMPLES,
+                                         RPINN_SETTING_LEARNING_RATE};
   size_t method = (size_t)rpinn_settings_choice(settings, RPINN_SETTING_METHOD);
   for (size_t k = 0; k < sizeof decided / sizeof decided[0]; k++)
     resolve(settings, decided[k], rpinn_setting_default(decided[k], method));
   int optimizer = rpinn_settings_choice(settings, RPINN_SETTING_OPTIMIZER);
-  resolve(settings, RPINN_SETTING_ITERATIONS, iterations[optimizer]);
+  const char *own = rpinn_setting_default(RPINN_SETTING_ITERATIONS, method);
+  resolve(settings, RPINN_SETTING_ITERATIONS, own ? own : iterations[optimizer]);
   /* Whoever says when Levenberg–Marquardt is to stop gets the steps that go with it, and the bits of before. */
   bool is_free =
       optimizer == RPINN_MINIMIZER_LM && settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].is_auto;

@@ -41,6 +41,10 @@ uint64_t rpinn_noise_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS + 3);
 }
 
+uint64_t rpinn_variational_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 4);
+}
+
 static const struct {
   uint64_t (*key)(void);
   const char *name;

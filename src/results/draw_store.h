@@ -28,6 +28,9 @@ uint64_t rpinn_laplace_state_key(void);
 /* The same for the most probable point under the scale of the prior that was chosen from the data. */
 uint64_t rpinn_choice_state_key(void);
 
+/* The same for what variational inference has fitted. */
+uint64_t rpinn_variational_state_key(void);
+
 /* A parameter vector under such a key. *found is false where the store has none of this length. */
 RpinnStatus rpinn_draw_store_get_vector(RpinnContext *context, RpinnMemberStore *store, uint64_t key,
                                         size_t length, double *vector, bool *found);

@@ -220,16 +220,20 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
   const RpinnMethod *method = method_of(summary);
   if (is_true(weights, "apply")) {
-    rpinn_text_append(table, "  Gauss-Newton weights: effective size %.1f of %.0f draws",
+    rpinn_text_append(table, "  %s: effective size %.1f of %.0f draws",
+                      method && method->weigher ? method->weigher->name : "weights",
                       rpinn_summary_number(weights, "effective_size"),
                       rpinn_summary_number(summary, "samples"));
     if (is_true(weights, "constant"))
       rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
     else
       rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
-  } else if (method && method->has_weights) {
-    rpinn_text_append(table, "  Gauss-Newton weights do not apply: %s\n",
+  } else if (method && method->weigher) {
+    rpinn_text_append(table, "  %s do not apply: %s", method->weigher->name,
                       rpinn_summary_text(weights, "reason"));
+    double k = rpinn_summary_number(weights, "pareto_k");
+    if (isfinite(k)) rpinn_text_append(table, " (%.2f, above %g)", k, method->weigher->largest_k);
+    rpinn_text_append(table, "\n");
   }
   if (!strcmp(rpinn_summary_text(weights, "correction"), "mh"))
     rpinn_text_append(table, "  corrected by independence Metropolis: acceptance %.1f%%\n",

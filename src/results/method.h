@@ -9,12 +9,14 @@
 #include "problem.h"
 #include "rpinn/methods.h"
 #include "rpinn/run.h"
+#include "run_weights.h"
 
 /* What only the pages of some methods have, behind the scores: X(ENUMERATOR, name), written by rpinn_report_NAME. */
 #define RPINN_REPORT_SECTION_LIST(X)                                                                         \
   X(MEMBERS, members)                                                                                        \
   X(CHAINS, chains)                                                                                          \
-  X(PARTICLES, particles)
+  X(PARTICLES, particles)                                                                                    \
+  X(VARIATIONAL, variational)
 
 typedef enum RpinnReportSection {
   RPINN_SECTION_NONE, /* ends a list */
@@ -58,11 +60,11 @@ typedef struct RpinnMethod {
   bool has_one_draw;   /* whatever the setting `samples` says */
   bool minimises;      /* every draw is a minimiser */
   bool has_offsets;    /* … of an energy with noise of its own */
-  bool has_weights;    /* converged draws have importance weights */
   bool moves_together; /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
   const RpinnDrawKind *draws;
+  const RpinnWeigher *weigher; /* of their importance weights; NULL: they have none */
   /* The draws that the settings ask for. */
   RpinnDrawPlan (*plan)(const RpinnSettingsValues *settings);
   /* In a few words what the settings ask for. */
@@ -87,6 +89,8 @@ typedef struct RpinnMethod {
   RpinnReportSection sections[RPINN_MAX_METHOD_LIST];
   const char *
       caution; /* what the spread of the draws is, where it is not the posterior's, and what to do; else NULL */
+  /* Is the spread of this run the posterior's nevertheless? Then there is no caution. May be NULL: never. */
+  bool (*spread_holds)(const RpinnRun *run);
   /* In a sentence before the caution, what that spread comes to in this run; may be NULL. */
   void (*describe_spread)(const RpinnRun *run, RpinnText *sentence);
   RpinnJudgement judgement;

@@ -8,7 +8,7 @@ const RpinnMethod rpinn_method_rpinn = {
                "residuals and prior, and stands for a draw from the posterior.",
     RPINN_METHOD_OF_MINIMISERS,
     .has_offsets = true,
-    .has_weights = true,
+    .weigher = &rpinn_gauss_newton_weigher,
     .plan = rpinn_members_plan,
     .describe_settings = rpinn_members_describe_settings,
 };

@@ -47,6 +47,7 @@ void rpinn_run_destroy(RpinnRun *run) {
   free(run->posteriors);
   rpinn_problem_destroy(run->own_problem);
   free(run->laplace.at);
+  rpinn_arena_destroy(run->variational.arena);
   rpinn_prior_choice_free(&run->prior);
   rpinn_row_evidence_free(&run->rows);
   rpinn_text_free(&run->json);

@@ -12,6 +12,7 @@
 #include "prior_record.h"
 #include "row_evidence.h"
 #include "run_results.h"
+#include "variational_result.h"
 
 struct RpinnRun {
   const RpinnProblem *problem;
@@ -30,6 +31,7 @@ struct RpinnRun {
 
   RpinnRunNoise noise;
   RpinnLaplaceResult laplace;
+  RpinnVariationalResult variational;
   RpinnPriorChoice prior; /* by which the scale was chosen; no trials where it was given */
   RpinnRunResults results;
   RpinnRowEvidence rows;  /* of a run that was made here */

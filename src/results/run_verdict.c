@@ -248,7 +248,9 @@ static RpinnStatus look_at_held_out(Collection *collection) {
 static RpinnStatus look_at_spread(Collection *collection) {
   const RpinnMethod *method = collection->run->method;
   RpinnText sentence = {0};
-  if (!method->caution || !method->describe_spread) return RPINN_OK;
+  if (method->caution && method->spread_holds && method->spread_holds(collection->run))
+    collection->evidence.spread = NULL;
+  if (!collection->evidence.spread || !method->describe_spread) return RPINN_OK;
   method->describe_spread(collection->run, &sentence);
   if (sentence.length > 0) rpinn_text_append(&sentence, " ");
   rpinn_text_append(&sentence, "%s", method->caution);

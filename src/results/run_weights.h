@@ -1,22 +1,40 @@
-/* Are the draws the posterior? Gauss-Newton log weights of converged rPINN members, their Pareto k and
- * effective size, and the independence Metropolis step on them where it is asked for. */
+/* Are the draws the posterior? Their log weights, as their method weighs them, the Pareto k and effective size of these, and the
+ * independence Metropolis step on them where it is asked for. */
 #ifndef RPINN_RESULTS_RUN_WEIGHTS_H
 #define RPINN_RESULTS_RUN_WEIGHTS_H
 
 #include <stdint.h>
 
+#include "draw_store.h"
 #include "pareto_smoothing.h"
+#include "rpinn/posterior.h"
 #include "rpinn/run.h"
+
+/* How the draws of a method are weighed: log of the posterior by what they were drawn from, up to a constant. */
+typedef struct RpinnWeigher {
+  const char *name; /* "Gauss-Newton weights" */
+  double largest_k; /* Pareto k from which on they are not to be used; infinite: left to the reader */
+  /* NULL where weights make sense, else why they do not, of so many draws that did not fail and that converged. */
+  const char *(*reason_against)(const RpinnRun *run, uint64_t finished, uint64_t converged);
+  /* What a thread weighs with; close accepts NULL. */
+  RpinnStatus (*open)(RpinnContext *context, const RpinnRun *run, RpinnPosterior *posterior, void **scales);
+  void (*close)(void *scales);
+  RpinnStatus (*weigh)(void *scales, RpinnContext *context, const RpinnVisitedDraw *draw, double *log_weight);
+} RpinnWeigher;
+
+extern const RpinnWeigher rpinn_gauss_newton_weigher; /* of minimisers with offsets */
+extern const RpinnWeigher rpinn_variational_weigher;  /* of draws of a fitted distribution */
 
 typedef struct RpinnRunWeights {
   bool apply;         /* the weights were computed */
   const char *reason; /* why not, in words; NULL where they were */
   RpinnParetoSmoothing smoothing;
-  bool corrected;      /* the draws below are those of the Metropolis chain */
-  double acceptance;   /* of the chain; NaN where it was not asked for */
-  uint32_t *times;     /* [draws] how often each draw is in the chain; NULL: once */
-  double *log_weights; /* [draws] as they were found; NULL where none were computed */
-  double *smoothed;    /* [draws] with a smoothed tail, normalised */
+  bool corrected;    /* the draws below are those of the Metropolis chain */
+  double acceptance; /* of the chain; NaN where it was not asked for */
+  uint32_t *times;   /* [draws] how often each draw is in the chain; NULL: once */
+  double *
+      log_weights; /* [draws] as they were found; NULL where none were computed, and of no use unless they apply */
+  double *smoothed; /* [draws] with a smoothed tail, normalised */
 } RpinnRunWeights;
 
 /* results.weights, from the draws in the store: so many are not failed, and so many of these converged. */

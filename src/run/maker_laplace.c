@@ -40,6 +40,7 @@ const RpinnDrawMaker rpinn_maker_laplace = {
     .prior_at_minimum = true,
     .needs_prior = true,
     .splits = true,
+    .linearises = true,
     .check_settings = check_settings,
     .make_draws = rpinn_run_make_laplace_draws,
     .estimate = estimate,

@@ -7,10 +7,11 @@
 
 RpinnStatus rpinn_refuse_member_start(RpinnContext *context, const RpinnProblem *problem) {
   if (rpinn_settings_choice(&problem->settings, RPINN_SETTING_START) != RPINN_START_MEMBER) return RPINN_OK;
-  return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "start member is for the chains of nuts, and not for method %s; expected prior, glorot, "
-                    "map, normal or zero",
-                    problem->settings.values[RPINN_SETTING_METHOD].text);
+  return rpinn_fail(
+      context, RPINN_ERROR_INPUT,
+      "start member is for the chains of nuts and the starts of vi, and not for method %s; expected "
+      "prior, glorot, map, normal or zero",
+      problem->settings.values[RPINN_SETTING_METHOD].text);
 }
 
 RpinnStatus rpinn_members_check_settings(RpinnContext *context, const RpinnProblem *problem) {

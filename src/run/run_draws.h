@@ -13,6 +13,11 @@ RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnDriver *driver,
                                      const RpinnMemberTarget *targets);
 RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnDriver *driver,
                                          const RpinnMemberTarget *targets);
+RpinnStatus rpinn_run_make_variational_draws(RpinnContext *context, RpinnDriver *driver,
+                                             const RpinnMemberTarget *targets);
+/* Seconds of one iteration of all starts of method vi, on all threads. */
+RpinnStatus rpinn_run_try_variational(RpinnContext *context, RpinnDriver *driver,
+                                      const RpinnMemberTarget *targets, double *seconds);
 /* Seconds of one iteration of all particles, on all threads. */
 RpinnStatus rpinn_run_try_particles(RpinnContext *context, RpinnDriver *driver,
                                     const RpinnMemberTarget *targets, double *seconds);

@@ -188,7 +188,7 @@ static RpinnStatus check_linearisation(RpinnContext *context, const RpinnDriver 
   const RpinnRun *run = driver->run;
   const RpinnPosterior *posterior = run->posteriors[0];
   bool chooses = posterior->sigmas.rule != RPINN_SCALE_GIVEN;
-  if (!chooses && !driver->maker->needs_prior) return RPINN_OK;
+  if (!chooses && !driver->maker->linearises) return RPINN_OK;
   double M = (double)posterior->model.num_rows, N = (double)posterior->model.num_parameters,
          machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
          bytes = rpinn_linearisation_bytes(M, N) * (chooses ? (double)driver->num_threads : 1);

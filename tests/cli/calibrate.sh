@@ -112,7 +112,7 @@ mistake "--members: found '39.5'; expected a whole number of at least 39" calibr
 mistake "the run for data set 1 has 10 draws; expected at least 39" calibrate line.yaml --methods nuts --warmup 20 --chains 2 --out short --quiet --datasets 1 --samples 5
 mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
 mistake "method map has one draw" calibrate line.yaml --methods map --out map
-mistake "--methods: found 'nutz'; expected rpinn, ensemble, nuts, svgd or laplace; did you mean 'nuts'?" calibrate line.yaml --methods rpinn,nutz --out typo
+mistake "--methods: found 'nutz'; expected rpinn, ensemble, nuts, svgd, laplace or vi; did you mean 'nuts'?" calibrate line.yaml --methods rpinn,nutz --out typo
 mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
 mistake "--seed: found 900719925474; expected at most 900719925473" calibrate line.yaml --seed 900719925474 --out seed
 mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0

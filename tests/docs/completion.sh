@@ -34,7 +34,7 @@ complete_to 'field|solve|--help' reference ''
 complete_to '--iterations' run --iter
 complete_to 'map' run --method m
 complete_to 'map' run --method = m
-complete_to 'map|rpinn|ensemble|nuts|svgd|laplace' run --method =
+complete_to 'map|rpinn|ensemble|nuts|svgd|laplace|vi' run --method =
 complete_to 'adam|adagrad' run poisson-linear --optimizer ada
 complete_to 'poisson-linear|poisson-nonlinear' check poi
 complete_to 'heat.yaml' check hea
@@ -47,7 +47,7 @@ complete_to '' run heat.yaml --retries ''
 complete_to 'paper' reproduce table1 --scale p
 complete_to 'rpinn,nuts' reproduce table1 --methods rpinn,n
 complete_to 'rpinn,laplace' calibrate heat.yaml --methods rpinn,l
-complete_to 'rpinn|ensemble|nuts|svgd|laplace' calibrate heat.yaml --methods ''
+complete_to 'rpinn|ensemble|nuts|svgd|laplace|vi' calibrate heat.yaml --methods ''
 complete_to 'truth|prior|data' calibrate heat.yaml --from ''
 complete_to 'points' calibrate heat.yaml --redraw p
 complete_to 'mse,folds' weights heat.yaml --rule mse,f

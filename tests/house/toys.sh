@@ -92,7 +92,7 @@ sed -i 's/SOURCES /SOURCES toy\/toy_backend.c /' "$tree/src/backend/CMakeLists.t
 sed -i 's/^  X(rpinn_plain_backend, "plain")$/& \\\n  X(rpinn_toy_backend, "toy")/' "$tree/include/rpinn/choices.h"
 sed -i 's/SOURCES /SOURCES method_toy.c /' "$tree/src/results/CMakeLists.txt"
 sed -i 's/SOURCES /SOURCES maker_toy.c /' "$tree/src/run/CMakeLists.txt"
-sed -i 's/define RPINN_METHOD_LIST(X) .*/define RPINN_METHOD_LIST(X) X(toy, "lm", "prior", "3") \\/' "$tree/include/rpinn/methods.h"
+sed -i 's/define RPINN_METHOD_LIST(X) .*/define RPINN_METHOD_LIST(X) X(toy, "lm", "prior", "3", "", "1e-3") \\/' "$tree/include/rpinn/methods.h"
 
 page=$(sed -n '/^## Methods/,/^## R/p' "$source/docs/architecture.md")
 # shellcheck disable=SC2016 # the quotes are the page's
