@@ -38,6 +38,8 @@ typedef struct Options {
       *shard, *learnt;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
+  int num_words; /* all that came after the program's name … */
+  char **words;
   size_t num_wells;
   const char *wells[MAX_WELLS]; /* every --well */
   size_t num_searches;
@@ -98,6 +100,10 @@ int report_usage(const char *format, ...) RPINN_PRINTF(1, 2);
 int print_run(RpinnContext *context, const RpinnRun *run, const Options *options, const char *folder);
 /* --shard, or all; -1 to go on, else the exit code of a mistake. */
 int read_shard(RpinnContext *context, const Options *options, RpinnShard *shard);
+/* The same of a study, with the command that makes the whole of it. */
+int read_task_shard(RpinnContext *context, const Options *options, RpinnTaskShard *shard);
+/* What a shard of a study has to say when it has ended; the exit code. */
+int report_task_shard(RpinnTaskShard shard, const Options *options, const char *folder, bool is_interrupted);
 /* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
 RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */

@@ -29,6 +29,9 @@ static int print_results(const RpinnCalibration *calibration, const Options *opt
 
 static int calibrate_into(RpinnContext *context, const Options *options, const char *folder) {
   RpinnCalibration *calibration = NULL;
+  RpinnTaskShard shard;
+  int code = read_task_shard(context, options, &shard);
+  if (code >= 0) return code;
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnCalibrateOptions calibrate = {.problem = options->problem,
                                      .loading = &options->loading,
@@ -41,6 +44,7 @@ static int calibrate_into(RpinnContext *context, const Options *options, const c
                                      .members = options->members,
                                      .folder = folder,
                                      .num_jobs = options->num_jobs,
+                                     .shard = shard,
                                      .keep_runs = options->keep_runs,
                                      .interrupted = stop_is_requested,
                                      .progress = options->quiet || !line.terminal ? NULL : show_progress,
@@ -48,8 +52,10 @@ static int calibrate_into(RpinnContext *context, const Options *options, const c
                                      .user = &line};
   RpinnStatus status = rpinn_calibrate(context, &calibrate, &calibration);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code =
-      status == RPINN_OK ? print_results(calibration, options, folder) : report_failure(context, status);
+  code = status != RPINN_OK ? report_failure(context, status)
+         : shard.shard.count
+             ? report_task_shard(shard, options, folder, rpinn_calibration_interrupted(calibration))
+             : print_results(calibration, options, folder);
   rpinn_calibration_destroy(calibration);
   return code;
 }
@@ -82,5 +88,5 @@ const Command command_calibrate = {
         "the data decide\n"
         "is decided anew. Writes report.html and calibration.md, .csv and .json; what is scored in --out "
         "is not made again.\n",
-    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CALIBRATE,
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CALIBRATE | OPTIONS_SHARD,
     .run = run_calibrate};

@@ -46,9 +46,22 @@ static int print_results(const RpinnReproduction *reproduction, const Options *o
   return EXIT_DONE; /* main looks after failures to print */
 }
 
+static int reproduce_into(RpinnContext *context, const Options *options,
+                          const RpinnReproduceOptions *reproduce, const ProgressLine *line) {
+  RpinnReproduction *reproduction = NULL;
+  RpinnStatus status = rpinn_reproduce(context, reproduce, &reproduction);
+  if (line->terminal && !options->quiet) fprintf(stderr, "\r\033[K");
+  int code = status == RPINN_ERROR_INTERRUPTED ? report_interruption(reproduce->folder)
+             : status != RPINN_OK              ? report_failure(context, status)
+             : reproduce->shard.shard.count ? report_task_shard(reproduce->shard, options, reproduce->folder,
+                                                                rpinn_reproduction_interrupted(reproduction))
+                                            : print_results(reproduction, options, reproduce->folder);
+  rpinn_reproduction_destroy(reproduction);
+  return code;
+}
+
 static int run_reproduce(const Options *options) {
   RpinnContext *context = make_context();
-  RpinnReproduction *reproduction = NULL;
   char folder[512], data[4096];
   const char *reference = getenv("RPINN_REFERENCE_DIR");
   if (!context) return EXIT_MACHINE;
@@ -58,6 +71,8 @@ static int run_reproduce(const Options *options) {
   snprintf(folder, sizeof folder, "results/paper-%.64s", options->scale ? options->scale : "quick");
   snprintf(data, sizeof data, "%s/datasets", reference ? reference : "");
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
+  RpinnTaskShard shard;
+  int code = read_task_shard(context, options, &shard);
   RpinnReproduceOptions reproduce = {.name = options->problem,
                                      .scale = options->scale,
                                      .methods = options->methods,
@@ -66,18 +81,14 @@ static int run_reproduce(const Options *options) {
                                                     : reference && *reference ? data
                                                                               : NULL,
                                      .folder = options->out ? options->out : folder,
+                                     .shard = shard,
                                      .interrupted = stop_is_requested,
                                      .progress = options->quiet ? NULL : show_progress,
                                      .begins = options->quiet ? NULL : show_run,
                                      .estimate = options->quiet ? NULL : show_estimate,
                                      .not_drawn = show_not_drawn,
                                      .user = &line};
-  RpinnStatus status = rpinn_reproduce(context, &reproduce, &reproduction);
-  if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code = status == RPINN_OK                  ? print_results(reproduction, options, reproduce.folder)
-             : status == RPINN_ERROR_INTERRUPTED ? report_interruption(reproduce.folder)
-                                                 : report_failure(context, status);
-  rpinn_reproduction_destroy(reproduction);
+  if (code < 0) code = reproduce_into(context, options, &reproduce, &line);
   rpinn_context_destroy(context);
   return code;
 }
@@ -96,5 +107,5 @@ const Command command_reproduce = {
                "NAME.json\n"
                "and CSV files beside them.\n",
     .print_details = print_names,
-    .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON,
+    .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON | OPTIONS_SHARD,
     .run = run_reproduce};

@@ -29,6 +29,9 @@ static int print_results(const RpinnWeightSearch *search, const Options *options
 
 static int search_into(RpinnContext *context, const Options *options, const char *folder) {
   RpinnWeightSearch *search = NULL;
+  RpinnTaskShard shard;
+  int code = read_task_shard(context, options, &shard);
+  if (code >= 0) return code;
   ProgressLine line = {.terminal = isatty(STDERR_FILENO)};
   RpinnWeightOptions weights = {.problem = options->problem,
                                 .loading = &options->loading,
@@ -41,6 +44,7 @@ static int search_into(RpinnContext *context, const Options *options, const char
                                 .num_folds = options->num_folds,
                                 .num_jobs = options->num_jobs,
                                 .folder = folder,
+                                .shard = shard,
                                 .file = options->write,
                                 .interrupted = stop_is_requested,
                                 .progress = options->quiet || !line.terminal ? NULL : show_progress,
@@ -48,7 +52,10 @@ static int search_into(RpinnContext *context, const Options *options, const char
                                 .user = &line};
   RpinnStatus status = rpinn_search_weights(context, &weights, &search);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code = status == RPINN_OK ? print_results(search, options, folder) : report_failure(context, status);
+  code = status != RPINN_OK ? report_failure(context, status)
+         : shard.shard.count
+             ? report_task_shard(shard, options, folder, rpinn_weight_search_interrupted(search))
+             : print_results(search, options, folder);
   rpinn_weight_search_destroy(search);
   return code;
 }
@@ -82,5 +89,5 @@ const Command command_weights = {
         "1/noise^2 and epsilon has no meaning: scale and shape of the prior are searched.\n"
         "Writes report.html, weights.md, .csv and .json, and chosen.yaml; what is known in --out is not made "
         "again.\n",
-    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_WEIGHTS,
+    .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_WEIGHTS | OPTIONS_SHARD,
     .run = run_weights};

@@ -88,6 +88,7 @@ int dispatch(int argc, char **argv) {
       return EXIT_DONE;
     }
     static Options options;
+    options = (Options){.num_words = argc - 1, .words = argv + 1};
     int code = options_parse(commands[i], argc - 1 - num_words, argv + 1 + num_words, &options);
     return code >= 0 ? code : commands[i]->run(&options);
   }

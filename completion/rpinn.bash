@@ -482,6 +482,10 @@ _rpinn() {
       _rpinn_values "" "*.csv"
       return
       ;;
+    'calibrate --shard')
+      _rpinn_values "" ""
+      return
+      ;;
     'calibrate --from')
       _rpinn_values "truth prior data" ""
       return
@@ -710,6 +714,10 @@ _rpinn() {
       _rpinn_values "" "*.csv"
       return
       ;;
+    'weights --shard')
+      _rpinn_values "" ""
+      return
+      ;;
     'weights --rule')
       _rpinn_list "loo evidence folds mse lpp gradients annealing kernel"
       return
@@ -930,6 +938,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'reproduce --shard')
+      _rpinn_values "" ""
+      return
+      ;;
     'reproduce --scale')
       _rpinn_values "quick medium paper" ""
       return
@@ -1105,21 +1117,21 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'weights')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'reproduce')
       if [[ $current == -* ]]; then
-        _rpinn_values "--scale --data-dir --out --methods --members --quiet --json --help" ""
+        _rpinn_values "--shard --scale --data-dir --out --methods --members --quiet --json --help" ""
       else
         _rpinn_values "table1 table2 table3 table4 darcy-nuts uniform-likelihood sigma-p fig-linear fig-nonlinear fig-nuts-convergence fig-nuts-plane fig-darcy-y fig-darcy-h fig-reference all" ""
       fi

@@ -35,6 +35,7 @@ typedef struct RpinnCalibrateOptions {
       members; /* members, particles or draws of a run, at least 39; default: --samples where it is given, else 79 */
   const char *folder;              /* for scores and tables; runs that are scored there are not repeated */
   size_t num_jobs;                 /* runs at once, which leaves no mark on them; default 1 */
+  RpinnTaskShard shard;            /* whose runs are made, and no tables: rpinn_merge_tasks; default: all */
   bool keep_runs;                  /* leave their directories in folder/runs; not for "prior" */
   bool (*interrupted)(void *user); /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way; may be NULL */

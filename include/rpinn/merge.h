@@ -25,6 +25,19 @@ typedef struct RpinnMergeOptions {
  * of them, and the commands that make them. */
 RPINN_API RpinnStatus rpinn_merge(RpinnContext *context, const RpinnMergeOptions *options, RpinnRun **run);
 
+/* The shards of a study become one folder, with all of its files; the study itself, made there once more, finds all runs known and
+ * writes its tables. Bad input as above; files of one name that differ are, too. */
+typedef struct RpinnMergedTasks RpinnMergedTasks;
+RPINN_API RpinnStatus rpinn_merge_tasks(RpinnContext *context, const RpinnMergeOptions *options,
+                                        RpinnMergedTasks **tasks);
+RPINN_API void rpinn_merged_tasks_destroy(RpinnMergedTasks *tasks);
+/* No run is missing. */
+RPINN_API bool rpinn_merged_tasks_are_complete(const RpinnMergedTasks *tasks);
+/* The command that makes the study, as RpinnTaskShard has it: its arguments; NULL after the last. */
+RPINN_API const char *rpinn_merged_tasks_argument(const RpinnMergedTasks *tasks, size_t index);
+/* Does the folder hold a shard of a study, or folders of such shards? */
+RPINN_API bool rpinn_holds_task_shards(const char *folder);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,6 +18,14 @@ typedef struct RpinnShard {
   size_t number, count;
 } RpinnShard;
 
+/* A shard of a study of many runs. arguments: those of the command that makes the whole of it, without --shard and --out; they are kept with
+ * the shard, for whoever merges it. */
+typedef struct RpinnTaskShard {
+  RpinnShard shard;
+  size_t num_arguments;
+  const char *const *arguments;
+} RpinnTaskShard;
+
 /* "3/64". Bad input where it is none. */
 RPINN_API RpinnStatus rpinn_shard_parse(RpinnContext *context, const char *text, RpinnShard *shard);
 

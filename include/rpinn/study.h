@@ -22,6 +22,7 @@ typedef struct RpinnReproduceOptions {
   const char *members; /* another number of members, of particles, or of draws per chain, for every run */
   const char *data_folder;         /* with the published data sets; NULL: synthetic data, not judged */
   const char *folder;              /* for the runs and the tables; finished runs in it are not repeated */
+  RpinnTaskShard shard;            /* whose runs are made, and no tables: rpinn_merge_tasks; default: all */
   bool (*interrupted)(void *user); /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way; may be NULL */
   void (*begins)(void *user, const char *run);                 /* a run that is about to begin; may be NULL */
@@ -47,7 +48,7 @@ RPINN_API RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduc
                                       RpinnReproduction **reproduction);
 RPINN_API void rpinn_reproduction_destroy(RpinnReproduction *reproduction);
 RPINN_API bool rpinn_reproduction_interrupted(const RpinnReproduction *reproduction);
-/* NAME.md and NAME.json. NULL after an interruption. */
+/* NAME.md and NAME.json. NULL after an interruption, and of a shard. */
 RPINN_API const char *rpinn_reproduction_text(const RpinnReproduction *reproduction);
 RPINN_API const char *rpinn_reproduction_json(const RpinnReproduction *reproduction);
 

@@ -32,6 +32,7 @@ typedef struct RpinnWeightOptions {
   size_t num_folds;     /* default 5 */
   size_t num_jobs;      /* runs at once, which leaves no mark on them; default 1 */
   const char *folder;   /* for scores and tables; what is known there is not made again */
+  RpinnTaskShard shard; /* whose runs are made, and nothing is chosen: rpinn_merge_tasks; default: all */
   const char *file;     /* a problem file that gets the values of the first rule; default: none */
   bool (*interrupted)(void *user);                               /* as in RpinnRunOptions; may be NULL */
   void (*progress)(void *user, const RpinnProgress *progress);   /* of the run under way; may be NULL */
@@ -48,7 +49,7 @@ RPINN_API RpinnStatus rpinn_search_weights(RpinnContext *context, const RpinnWei
                                            RpinnWeightSearch **search);
 RPINN_API void rpinn_weight_search_destroy(RpinnWeightSearch *search);
 RPINN_API bool rpinn_weight_search_interrupted(const RpinnWeightSearch *search);
-/* weights.md and weights.json; NULL after an interruption. */
+/* weights.md and weights.json; NULL after an interruption, and of a shard. */
 RPINN_API const char *rpinn_weight_search_text(const RpinnWeightSearch *search);
 RPINN_API const char *rpinn_weight_search_json(const RpinnWeightSearch *search);
 

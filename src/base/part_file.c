@@ -183,3 +183,36 @@ static bool holds(const char *path, const RpinnText *text) {
 RpinnStatus rpinn_part_file_update(RpinnContext *context, const char *path, const RpinnText *text) {
   return !text->failed && holds(path, text) ? RPINN_OK : rpinn_part_file_write(context, path, text);
 }
+
+/* ---- copies ---- */
+
+/* What is left of one file behind what the other has. errno tells of a failure. */
+static bool pour(int from, int to) {
+  char piece[1 << 16];
+  ssize_t count;
+  while ((count = read(from, piece, sizeof piece)) != 0) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    if (!write_all(to, &(RpinnText){.bytes = piece, .length = (size_t)count})) return false;
+  }
+  return true;
+}
+
+RpinnStatus rpinn_part_file_copy(RpinnContext *context, const char *from, const char *to) {
+  struct stat info;
+  char *part = rpinn_part_file_path(to);
+  if (!part) return rpinn_fail_memory(context);
+  int source = open(from, O_RDONLY);
+  bool is_there = source >= 0 && fstat(source, &info) == 0;
+  int copy = is_there ? open_part(part, (size_t)info.st_size) : -1;
+  bool good = copy >= 0 && pour(source, copy);
+  if (copy >= 0) good = close(copy) == 0 && good;
+  good = good && finish(part, to);
+  RpinnStatus status = good       ? RPINN_OK
+                       : is_there ? rpinn_fail_file(context, RPINN_ERROR_IO, "write", to)
+                                  : rpinn_fail_file(context, RPINN_ERROR_INPUT, "read", from);
+  if (source >= 0) close(source);
+  if (!good && copy >= 0) unlink(part);
+  free(part);
+  return status;
+}

@@ -12,6 +12,9 @@ RpinnStatus rpinn_part_file_write(RpinnContext *context, const char *path, const
 /* The same, unless the file holds this text already: then it is not touched. */
 RpinnStatus rpinn_part_file_update(RpinnContext *context, const char *path, const RpinnText *text);
 
+/* A copy of the file at `from`, by way of its part, in memory that its size does not decide. Bad input: `from` cannot be read. */
+RpinnStatus rpinn_part_file_copy(RpinnContext *context, const char *from, const char *to);
+
 /* For files that a library of its own writes: */
 
 /* path.part; the caller frees it. NULL: no memory. */

@@ -6,6 +6,7 @@
 
 #include "many_state.h"
 #include "steady_clock.h"
+#include "task_shard.h"
 
 bool rpinn_many_is_interrupted(RpinnManyState *state) {
   const RpinnManyOptions *options = state->options;
@@ -37,6 +38,7 @@ static RpinnStatus deliver(RpinnManyState *state, size_t task) {
 }
 
 static RpinnStatus deliver_all(RpinnManyState *state) {
+  if (rpinn_many_shard(state->options).count) return RPINN_OK;
   for (; state->next < state->runs->num_tasks && state->tasks[state->next] != RPINN_TASK_TO_MAKE;
        state->next++)
     if (state->tasks[state->next] != RPINN_TASK_FAILED) RPINN_TRY(deliver(state, state->next));
@@ -65,6 +67,11 @@ static RpinnStatus recall_all(RpinnManyState *state) {
   const RpinnManyRuns *runs = state->runs;
   for (size_t task = 0; task < runs->num_tasks; task++) {
     bool is_known = false;
+    size_t place = runs->place ? runs->place(runs->user, task) : task;
+    if (!rpinn_shard_owns(rpinn_many_shard(state->options), place)) {
+      state->tasks[task] = RPINN_TASK_ANOTHERS;
+      continue;
+    }
     RpinnStatus status =
         runs->recall(runs->user, state->context, task, rpinn_task_yield(runs, task), &is_known);
     if (status != RPINN_OK) rpinn_task_blame(runs, task, state->context);
@@ -95,11 +102,15 @@ RpinnStatus rpinn_many_runs_make(RpinnContext *context, const RpinnManyRuns *run
   RpinnManyState state = {
       .context = context, .runs = runs, .options = options, .started = rpinn_steady_seconds()};
   *interrupted = false;
+  RPINN_TRY(rpinn_task_shard_claim(context, options));
   state.tasks = calloc(runs->num_tasks + 1, sizeof *state.tasks);
   if (!state.tasks) return rpinn_fail_memory(context);
   RpinnStatus status = recall_all(&state);
+  if (status == RPINN_OK) status = rpinn_task_shard_note(&state);
   if (status == RPINN_OK)
     status = options->num_jobs > 1 ? rpinn_many_make_side_by_side(&state) : make_one_by_one(&state);
+  RpinnStatus noted = rpinn_task_shard_note(&state); /* after a failure as well */
+  if (status == RPINN_OK) status = noted;
   if (status == RPINN_ERROR_INTERRUPTED) { /* while something was delivered */
     rpinn_context_clear_error(context);
     state.interrupted = true;

@@ -7,6 +7,7 @@
 
 #include "context.h"
 #include "rpinn/run.h"
+#include "rpinn/shard.h"
 
 enum { RPINN_TASK_NAME_SIZE = 256 };
 
@@ -45,6 +46,9 @@ typedef struct RpinnManyRuns {
    * end with its error, and what is under way is saved. */
   RpinnStatus (*fail)(void *user, RpinnContext *context, size_t task);
 
+  /* The number by which tasks are dealt to shards, where it is not their own: tasks of one name have one. NULL: their own. */
+  size_t (*place)(const void *user, size_t task);
+
   /* In whatever thread, where others may be at work: what they share is only read. */
   void (*name)(const void *user, size_t task, char name[RPINN_TASK_NAME_SIZE]);
   /* Its problem, which the caller destroys; *beside is NULL before, and lives as long. */
@@ -61,9 +65,12 @@ typedef struct RpinnManyOptions {
   void (*begins)(void *user, const char *name);                /* the run of a task */
   void (*progress)(void *user, const RpinnProgress *progress); /* of the run under way, where it is alone */
   void *user;
+  const char *study;           /* the folder of all; what says that it holds a shard is kept there */
+  const RpinnTaskShard *shard; /* whose tasks are made; NULL, or none of some: all */
 } RpinnManyOptions;
 
-/* Make all that is not known. A failure names the folder of its task where it names no file. An interruption is no
+/* Make all that is not known. A shard makes its own tasks and delivers nothing: the whole study does when shards are merged. A folder
+ * that holds a shard, or another one, is refused. A failure names the folder of its task where it names no file. An interruption is no
  * failure: what is not done is made the next time. */
 RpinnStatus rpinn_many_runs_make(RpinnContext *context, const RpinnManyRuns *runs,
                                  const RpinnManyOptions *options, bool *interrupted);

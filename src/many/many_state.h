@@ -10,7 +10,8 @@ typedef enum RpinnTaskState {
   RPINN_TASK_TO_MAKE, /* or under way, or stopped */
   RPINN_TASK_KNOWN,   /* from before */
   RPINN_TASK_MADE,
-  RPINN_TASK_FAILED /* and left aside */
+  RPINN_TASK_FAILED,  /* and left aside */
+  RPINN_TASK_ANOTHERS /* of another shard */
 } RpinnTaskState;
 
 typedef struct RpinnManyState {

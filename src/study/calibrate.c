@@ -23,7 +23,8 @@ static RpinnStatus calibrate(RpinnContext *context, RpinnCalibration *calibratio
   if (calibration->source == RPINN_FROM_DATA) RPINN_TRY(rpinn_calibration_make_folds(context, calibration));
   RPINN_TRY(rpinn_calibration_list_subjects(context, calibration));
   RPINN_TRY(rpinn_calibration_claim_folder(context, calibration));
-  if (calibration->source == RPINN_FROM_DATA)
+  bool is_shard = calibration->options->shard.shard.count > 0; /* the whole has it when it is made */
+  if (calibration->source == RPINN_FROM_DATA && !is_shard)
     RPINN_TRY(rpinn_calibration_leave_each_out(context, calibration));
   return calibration->interrupted ? RPINN_OK : rpinn_calibration_make_rows(context, calibration);
 }

@@ -10,7 +10,9 @@ RpinnStatus rpinn_calibration_make_runs(RpinnContext *context, RpinnCalibration 
   RpinnManyOptions many = {.num_jobs = options->num_jobs,
                            .interrupted = options->interrupted,
                            .progress = options->progress,
-                           .user = options->user};
+                           .user = options->user,
+                           .study = options->folder,
+                           .shard = &options->shard};
   char folder[RPINN_PATH_SIZE];
   snprintf(folder, sizeof folder, "%.3900s/runs", options->folder);
   runs->folder = folder;

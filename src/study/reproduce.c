@@ -127,7 +127,7 @@ static RpinnStatus make_runs(RpinnContext *context, RpinnReproduction *reproduct
 RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction) {
   const RpinnReproduceKind *kind = reproduction->entry->kind;
   RPINN_TRY(make_runs(context, reproduction));
-  if (reproduction->interrupted) return RPINN_OK;
+  if (reproduction->interrupted || reproduction->options->shard.shard.count) return RPINN_OK;
   RPINN_TRY(kind->finish(context, reproduction));
   return write_files(context, reproduction);
 }

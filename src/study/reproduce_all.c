@@ -18,6 +18,7 @@ static RpinnStatus plan(RpinnContext *context, RpinnReproduction *reproduction) 
     options[i] = *reproduction->options;
     options[i].name = rpinn_reproduce_entry(i)->name;
     RPINN_TRY(rpinn_reproduction_begin(context, &options[i], &reproduction->parts[reproduction->num_parts]));
+    reproduction->parts[reproduction->num_parts]->whole = reproduction;
     reproduction->num_parts++;
   }
   return RPINN_OK;

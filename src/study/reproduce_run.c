@@ -2,6 +2,7 @@
 #include "reproduce_run.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "many_runs.h"
@@ -116,6 +117,23 @@ static RpinnStatus deliver(void *user, RpinnContext *context, size_t task, const
   return status;
 }
 
+/* Entries share runs: the number of a run is that of the first one of its name, over all entries that are made. */
+static size_t place_of(const RpinnReproduction *reproduction, const char *name) {
+  const RpinnReproduction *whole = reproduction->whole ? reproduction->whole : reproduction;
+  size_t place = 0;
+  for (size_t i = 0; i < (whole->num_parts ? whole->num_parts : 1); i++) {
+    const RpinnReproduction *part = whole->num_parts ? whole->parts[i] : whole;
+    for (size_t r = 0; r < part->num_runs; r++, place++)
+      if (!strcmp(part->runs[r].name, name)) return place;
+  }
+  return place;
+}
+
+static size_t place(const void *user, size_t task) {
+  const RpinnReproduction *reproduction = user;
+  return place_of(reproduction, reproduction->runs[task].name);
+}
+
 RpinnStatus rpinn_reproduction_make_runs(RpinnContext *context, RpinnReproduction *reproduction) {
   const RpinnReproduceOptions *options = reproduction->options;
   RpinnManyRuns runs = {.num_tasks = reproduction->num_runs,
@@ -124,11 +142,14 @@ RpinnStatus rpinn_reproduction_make_runs(RpinnContext *context, RpinnReproductio
                         .user = reproduction,
                         .name = name_run,
                         .recall = recall,
+                        .place = place,
                         .deliver = deliver,
                         .open = open_run};
   RpinnManyOptions many = {.interrupted = options->interrupted,
                            .begins = options->begins,
                            .progress = options->progress,
-                           .user = options->user};
+                           .user = options->user,
+                           .study = options->folder,
+                           .shard = &options->shard};
   return rpinn_many_runs_make(context, &runs, &many, &reproduction->interrupted);
 }

@@ -108,8 +108,9 @@ struct RpinnReproduction {
   RpinnReproducedRow *rows;
   RpinnReproducedChains *chain_tables; /* Table 3 */
   size_t num_parts;
-  RpinnReproduction **parts; /* all the other entries, of `all` */
-  void *own;                 /* what its kind keeps, in the arena */
+  RpinnReproduction **parts;      /* all the other entries, of `all` */
+  const RpinnReproduction *whole; /* `all`, of which it is a part; else NULL */
+  void *own;                      /* what its kind keeps, in the arena */
   RpinnText text, json, csv;
   RpinnText outcome; /* one line of words */
 };

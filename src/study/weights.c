@@ -72,9 +72,11 @@ static RpinnStatus make_all(RpinnContext *context, RpinnWeightSearch *search) {
   RPINN_TRY(rpinn_weights_settle_given(context, search));
   RPINN_TRY(rpinn_weights_list_candidates(context, search));
   RPINN_TRY(rpinn_weights_balance(context, search));
-  RPINN_TRY(rpinn_weights_look(context, search));
+  bool is_shard = search->options->shard.shard.count > 0; /* the whole looks, and chooses, when it is made */
+  if (!is_shard) RPINN_TRY(rpinn_weights_look(context, search));
   RPINN_TRY(rpinn_weights_make_runs(context, search, RPINN_STAGE_MAP));
   RPINN_TRY(rpinn_weights_make_runs(context, search, RPINN_STAGE_DRAWS));
+  if (is_shard) return RPINN_OK;
   rpinn_weights_choose(search);
   RPINN_TRY(rpinn_weights_score_choices(context, search));
   RPINN_TRY(rpinn_weights_write_tables(context, search));

@@ -96,7 +96,9 @@ static RpinnStatus make_list(RpinnContext *context, RunList *list, RpinnManyRuns
   RpinnManyOptions many = {.num_jobs = options->num_jobs,
                            .interrupted = options->interrupted,
                            .progress = options->progress,
-                           .user = options->user};
+                           .user = options->user,
+                           .study = options->folder,
+                           .shard = &options->shard};
   *runs = (RpinnManyRuns){.num_tasks = list->num_candidates * runs_of_each(list),
                           .folder = folder,
                           .yield_size = num_numbers(search) * sizeof(double),

@@ -125,6 +125,7 @@ has "$out" "0 of 0 members"
 # What cannot be shared.
 mistake "--shard: method svgd cannot be made in shards: its draws move together" run small.yaml --method svgd --shard 1/2 --out whole
 mistake "--shard: method map cannot be made in shards: it has one draw" run small.yaml --method map --shard 1/2 --plan
+mistake "--shard: method vi cannot be made in shards: its draws come cheaply from one fit" run small.yaml --method vi --shard 1/2 --out whole
 for bad in 0 3 0/0 5/4 1/ /4 1/2/3 -1/4 1/100001 a/b; do
   mistake "--shard: found '$bad'; expected I/N such as 3/64" run small.yaml "--shard=$bad" --out whole
 done

@@ -1,0 +1,30 @@
+/* A folder that holds a shard of a study: shard.json in it says which one, of what, and what it has still to make. */
+#ifndef RPINN_MANY_TASK_SHARD_H
+#define RPINN_MANY_TASK_SHARD_H
+
+#include "arena.h"
+#include "many_state.h"
+#include "shard.h"
+
+#define RPINN_TASK_SHARD_FILE "shard.json"
+
+/* In an arena. */
+typedef struct RpinnTaskShardFile {
+  RpinnTaskShard made; /* count 0: there is none */
+  const char *version; /* of rpinn */
+  size_t num_left;
+  const char **left; /* names of its tasks that are not made */
+} RpinnTaskShardFile;
+
+/* Of a folder, which need not have one. */
+RpinnStatus rpinn_task_shard_read(RpinnContext *context, RpinnArena *arena, const char *folder,
+                                  RpinnTaskShardFile *file);
+
+/* count 0: all tasks. */
+RpinnShard rpinn_many_shard(const RpinnManyOptions *options);
+/* Bad input: the folder of the study holds a shard, and another one, or the whole study, is to be made there. */
+RpinnStatus rpinn_task_shard_claim(RpinnContext *context, const RpinnManyOptions *options);
+/* What of these tasks is not made yet goes into the file; nothing, where all tasks are to be made. */
+RpinnStatus rpinn_task_shard_note(const RpinnManyState *state);
+
+#endif
