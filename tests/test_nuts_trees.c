@@ -54,12 +54,15 @@ static Point leapfrog(const Point *from, double step) {
   return to;
 }
 
+static double end_share; /* of the momenta at the ends that is left out of rho */
+
 /* (a, b, rho) is good when a.rho > 0 and b.rho > 0. */
 static bool is_good(const Point *a, const Point *b, const double *rho, const double *more) {
   double with_a = 0, with_b = 0;
   for (int j = 0; j < N; j++) {
-    with_a += a->p[j] * (rho[j] + more[j]);
-    with_b += b->p[j] * (rho[j] + more[j]);
+    double path = rho[j] + more[j] - end_share * (a->p[j] + b->p[j]);
+    with_a += a->p[j] * path;
+    with_b += b->p[j] * path;
   }
   return with_a > 0 && with_b > 0;
 }
@@ -113,8 +116,7 @@ static Point recurse(Walk *walk, const Point *start, unsigned *depth) {
 
 /* ---- */
 
-static void trees_are_those_of_the_recursion(void **state) {
-  (void)state;
+static void check_trees(RpinnTurnRule turn) {
   RpinnContext *context = rpinn_context_create();
   RpinnLogDensity target = {.num_parameters = N, .evaluate = ridge};
   RpinnNutsOptions options = rpinn_nuts_default_options();
@@ -125,6 +127,7 @@ static void trees_are_those_of_the_recursion(void **state) {
   options.num_draws = DRAWS;
   options.metric = RPINN_METRIC_UNIT;
   options.first_step = 0.1;
+  options.turn = turn;
   assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
   assert_int_equal(rpinn_nuts_start(context, nuts, 61, 0, (double[]){0.5, 0.1, 1}), RPINN_OK);
   while (!rpinn_nuts_finished(nuts)) {
@@ -146,7 +149,20 @@ static void trees_are_those_of_the_recursion(void **state) {
   rpinn_context_destroy(context);
 }
 
+static void trees_are_those_of_the_recursion(void **state) {
+  (void)state;
+  end_share = 0;
+  check_trees(RPINN_TURN_SUM);
+}
+
+static void trees_by_the_path_are_those_of_the_recursion(void **state) {
+  (void)state;
+  end_share = 0.5;
+  check_trees(RPINN_TURN_PATH);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(trees_are_those_of_the_recursion)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(trees_are_those_of_the_recursion),
+                                     cmocka_unit_test(trees_by_the_path_are_those_of_the_recursion)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,14 @@
 extern "C" {
 #endif
 
+/* When has a trajectory turned back? With momenta p and sharp ones p# = M^-1 p at its ends, when p#.rho <= 0 at either.
+ *   SUM    rho = sum of all momenta, as in Stan
+ *   PATH   rho without half of those at the ends, the trapezoid of the path between them, as in NumPyro. A direction that oscillates fast
+ *          adds half of its p#.p to the sum, as if it always went on, and nothing to the path: with many of them trajectories end a
+ *          doubling earlier (bench/results/nuts_gaussian.md)
+ * The checks across the seam of two halves go by the same rule. */
+typedef enum RpinnTurnRule { RPINN_TURN_SUM, RPINN_TURN_PATH } RpinnTurnRule;
+
 typedef struct RpinnNutsOptions {
   size_t num_warmup;  /* iterations that adapt */
   size_t num_draws;   /* draws to keep after warmup */
@@ -44,9 +52,10 @@ typedef struct RpinnNutsOptions {
                                metric that is updated later still searches for its step) */
   double gamma, t0, kappa;    /* of dual averaging */
   size_t window_start, window_base, window_end; /* iterations of the phases of metric adaptation */
+  RpinnTurnRule turn;
 } RpinnNutsOptions;
 
-/* Stan's: 1000 + 1000 iterations, diagonal metric, depth 10, target 0.8, windows 75, 25, 50. */
+/* Stan's: 1000 + 1000 iterations, diagonal metric, depth 10, target 0.8, windows 75, 25, 50, turns by the sum. */
 RPINN_API RpinnNutsOptions rpinn_nuts_default_options(void);
 
 /* One iteration. */

@@ -44,6 +44,9 @@ static RpinnStatus check_counts(RpinnContext *context, const RpinnNutsOptions *o
   if ((unsigned)options->metric > RPINN_METRIC_DENSE)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "metric is number %d, expected unit, diagonal or dense",
                       (int)options->metric);
+  if ((unsigned)options->turn > RPINN_TURN_PATH)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "turn is rule %d, expected that of the sum or of the path",
+                      (int)options->turn);
   return RPINN_OK;
 }
 
@@ -76,9 +79,12 @@ static bool fill(RpinnNuts *nuts, const RpinnBatchLogDensity *target, size_t mem
                                          .gamma = options->gamma,
                                          .t0 = options->t0,
                                          .kappa = options->kappa};
-  return rpinn_nuts_metric_create(nuts->arena, options->metric, target->num_parameters, &nuts->metric) &&
-         rpinn_trajectory_create(nuts->arena, target, member, &nuts->metric, &nuts->stream,
-                                 options->max_depth, options->max_energy_error, &nuts->trajectory);
+  bool enough =
+      rpinn_nuts_metric_create(nuts->arena, options->metric, target->num_parameters, &nuts->metric) &&
+      rpinn_trajectory_create(nuts->arena, target, member, &nuts->metric, &nuts->stream, options->max_depth,
+                              options->max_energy_error, &nuts->trajectory);
+  nuts->trajectory.turns_by_path = options->turn == RPINN_TURN_PATH;
+  return enough;
 }
 
 RpinnStatus rpinn_nuts_create_member(RpinnContext *context, const RpinnBatchLogDensity *target, size_t member,

@@ -97,8 +97,8 @@ static Owner owner_of(const RpinnNuts *nuts) {
   const RpinnNutsOptions *o = &nuts->options;
   return (Owner){.num_parameters = nuts->metric.num_parameters,
                  .num_draws = o->num_draws,
-                 .options = {o->num_warmup, o->thin, (uint64_t)o->metric, o->max_depth,
-                             bits_of(o->max_energy_error), bits_of(o->first_step),
+                 .options = {o->num_warmup, o->thin, (uint64_t)o->metric | (uint64_t)o->turn << 8,
+                             o->max_depth, bits_of(o->max_energy_error), bits_of(o->first_step),
                              bits_of(o->target_acceptance), bits_of(o->step_adaptation), bits_of(o->gamma),
                              bits_of(o->t0), bits_of(o->kappa), o->window_start, o->window_base,
                              o->window_end}};

@@ -188,7 +188,20 @@ static double log_sum(double a, double b) {
   return larger + log1p(exp(fmin(a, b) - larger));
 }
 
-/* rho = rho of both; true when nothing turns back. */
+/* From products with sums of momenta to those with paths, which have half of the momenta at both ends: with e and f at the ends
+ * of a stretch, e#.(rho - (e + f)/2) = e#.rho - (e#.e + e#.f)/2, and e#.f = f#.e. */
+static void shorten(const RpinnTrajectory *trajectory, const RpinnTree *a, const RpinnTree *b,
+                    double products[6]) {
+  const RpinnPhasePoint *ends[3][2] = {{a->first, b->last}, {a->first, b->first}, {a->last, b->last}};
+  for (int k = 0; k < 3; k++) {
+    const RpinnPhasePoint *e = ends[k][0], *f = ends[k][1];
+    double mixed = trajectory->vectors->dot(trajectory->length, e->p, f->sharp);
+    products[2 * k] -= 0.5 * (trajectory->vectors->dot(trajectory->length, e->p, e->sharp) + mixed);
+    products[2 * k + 1] -= 0.5 * (trajectory->vectors->dot(trajectory->length, f->p, f->sharp) + mixed);
+  }
+}
+
+/* rho = rho of both; true when nothing turns back. Of a pair, the path is half of the sum. */
 static bool join(const RpinnTrajectory *trajectory, const RpinnTree *a, const RpinnTree *b, double *rho) {
   double products[6];
   bool pair = a->first == a->last && b->first == b->last; /* single points: the three conditions are one */
@@ -199,6 +212,7 @@ static bool join(const RpinnTrajectory *trajectory, const RpinnTree *a, const Rp
                                    products);
   else
     trajectory->vectors->join(trajectory->length, &halves, rho, products);
+  if (trajectory->turns_by_path && !pair) shorten(trajectory, a, b, products);
   for (int k = 0; k < (pair ? 2 : 6); k++)
     if (!(products[k] > 0)) return false;
   return true;

@@ -41,6 +41,7 @@ typedef struct RpinnTrajectory {
   size_t length; /* of the vectors */
   unsigned max_depth;
   double max_energy_error;
+  bool turns_by_path;                     /* RPINN_TURN_PATH */
   RpinnPhasePoint *points, **free_points; /* [num_points]; those not in use are a stack */
   size_t num_points, num_free;
   RpinnPhasePoint *current; /* the state of the chain */
