@@ -72,7 +72,8 @@ static const Flag flags[] = {
     {"--blocks", NULL, OPTIONS_CALIBRATE, offsetof(Options, blocks),
      "of --from data: folds that are regions of space, and not rows at random"},
     {"--methods", "A,B", OPTIONS_CALIBRATE, offsetof(Options, methods),
-     "which methods to compare on the same data (default: the problem's)"},
+     "which methods to compare on the same data, also with settings: svgd:kernel=functions (default: the "
+     "problem's)"},
     {"--members", "N", OPTIONS_CALIBRATE, offsetof(Options, members),
      "members, particles or draws of each run without chains (default --samples, or 79; at least 39)"},
     {"--out", "DIR", OPTIONS_CALIBRATE, offsetof(Options, out),

@@ -30,7 +30,7 @@ typedef struct RpinnCalibrateOptions {
   const char
       *redraw; /* for "truth", what is new in each: "noise" (default), "points": and those that are drawn,
                            "truth": and a truth that is drawn */
-  const char *methods; /* names, separated by commas; default: that of the problem */
+  const char *methods; /* separated by commas: NAME, or NAME:SETTING=VALUE…; default: that of the problem */
   const char *
       members; /* members, particles or draws of a run, at least 39; default: --samples where it is given, else 79 */
   const char *folder;              /* for scores and tables; runs that are scored there are not repeated */

@@ -15,12 +15,12 @@ static const RpinnStudyFiles files = {
 /* All settings of the method but threads: its own values may stand in the problem file, and what a single run may change when
  * it goes on makes other scores too. */
 static RpinnStatus claim_method(RpinnContext *context, const RpinnCalibration *calibration,
-                                const char *method) {
+                                const RpinnCalibratedMethod *method) {
   char path[RPINN_PATH_SIZE];
   RpinnText settings = {0};
   RpinnProblem *problem;
   RPINN_TRY(rpinn_calibration_load(context, calibration, method, &problem));
-  snprintf(path, sizeof path, "%.3900s/calibrated-%s.yaml", calibration->options->folder, method);
+  snprintf(path, sizeof path, "%.3900s/calibrated-%s.yaml", calibration->options->folder, method->file_name);
   rpinn_study_list_settings(&problem->settings, &settings);
   RpinnStatus status = rpinn_study_claim(context, &files, path, &settings);
   rpinn_text_free(&settings);
@@ -55,6 +55,6 @@ RpinnStatus rpinn_calibration_claim_folder(RpinnContext *context, const RpinnCal
   if (status == RPINN_OK) status = rpinn_study_claim(context, &files, path, &identity);
   rpinn_text_free(&identity);
   for (size_t m = 0; m < calibration->num_methods && status == RPINN_OK; m++)
-    status = claim_method(context, calibration, calibration->methods[m].name);
+    status = claim_method(context, calibration, &calibration->methods[m]);
   return status == RPINN_OK ? rpinn_make_folders(context, scores) : status;
 }

@@ -47,7 +47,8 @@ static RpinnStatus recall_rows(void *user, RpinnContext *context, size_t task, v
 static RpinnStatus open_run(const void *user, RpinnContext *context, size_t task, RpinnProblem **problem,
                             const void **beside) {
   (void)task, (void)beside;
-  return rpinn_calibration_load(context, user, "laplace", problem);
+  static const RpinnCalibratedMethod laplace = {.method = "laplace"};
+  return rpinn_calibration_load(context, user, &laplace, problem);
 }
 
 static RpinnStatus score_run(const void *user, RpinnContext *context, const RpinnTaskRun *made, void *yield) {

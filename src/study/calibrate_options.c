@@ -1,6 +1,5 @@
 /* What a calibration is asked for. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrate_state.h"
@@ -32,39 +31,7 @@ static RpinnStatus check_count(RpinnContext *context, const char *option, size_t
                        RPINN_MAX_DATA_SETS);
 }
 
-/* ---- methods ---- */
-
-/* Of those with a spread. */
-static RpinnStatus fail_method(RpinnContext *context, const char *found) {
-  const char *names[2 * RPINN_MAX_CALIBRATED_METHODS];
-  size_t count = 0, ignored;
-  for (size_t k = 0; rpinn_method_name(k) && count < sizeof names / sizeof names[0]; k++)
-    if (!rpinn_method_at(k)->has_one_draw) names[count++] = rpinn_method_name(k);
-  return rpinn_study_read_choice(context, "--methods", found, names, count, &ignored);
-}
-
-static RpinnStatus add_method(RpinnContext *context, RpinnCalibration *calibration, const char *name,
-                              size_t length) {
-  char text[64];
-  snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), name);
-  const RpinnMethod *method = rpinn_method_find(text);
-  if (!method) return fail_method(context, text);
-  if (method->has_one_draw)
-    return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"},
-                         "method %s has one draw and no intervals; expected one with a spread", text);
-  const char *known = NULL; /* the name in the list, which stays */
-  for (size_t k = 0; rpinn_method_name(k); k++)
-    if (rpinn_method_at(k) == method) known = rpinn_method_name(k);
-  for (size_t m = 0; m < calibration->num_methods; m++)
-    if (!strcmp(calibration->methods[m].name, known))
-      return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"}, "%s is given twice; expected it once",
-                           text);
-  if (calibration->num_methods == RPINN_MAX_CALIBRATED_METHODS)
-    return rpinn_fail_at(context, (RpinnPlace){.file = "--methods"}, "more than %d methods; expected fewer",
-                         RPINN_MAX_CALIBRATED_METHODS);
-  calibration->methods[calibration->num_methods++].name = known;
-  return RPINN_OK;
-}
+/* ---- members ---- */
 
 /* --samples, where it is given, else NULL. */
 static const char *find_samples(const RpinnCalibration *calibration) {
@@ -83,7 +50,7 @@ static RpinnStatus read_members(RpinnContext *context, RpinnCalibration *calibra
   bool has_chains = false, has_members = false;
   double count;
   for (size_t m = 0; m < calibration->num_methods; m++)
-    *(rpinn_method_find(calibration->methods[m].name)->has_chains ? &has_chains : &has_members) = true;
+    *(rpinn_method_find(calibration->methods[m].method)->has_chains ? &has_chains : &has_members) = true;
   if (members && samples && !has_chains)
     return rpinn_fail_at(
         context, (RpinnPlace){.file = "--samples"},
@@ -100,20 +67,23 @@ static RpinnStatus read_members(RpinnContext *context, RpinnCalibration *calibra
                        calibration->members, RPINN_INTERVAL_MIN_DRAWS, RPINN_INTERVAL_MIN_DRAWS);
 }
 
-static RpinnStatus add_methods(RpinnContext *context, RpinnCalibration *calibration, const char *list) {
-  while (list) {
-    size_t length = strcspn(list, ",");
-    RPINN_TRY(add_method(context, calibration, list, length));
-    list = list[length] ? list + length + 1 : NULL;
+/* Settings of methods that the problem does not take are found before the folder becomes ours. */
+static RpinnStatus check_settings(RpinnContext *context, const RpinnCalibration *calibration) {
+  for (size_t m = 0; m < calibration->num_methods; m++) {
+    RpinnProblem *problem;
+    if (!calibration->methods[m].num_settings) continue;
+    RPINN_TRY(rpinn_calibration_load(context, calibration, &calibration->methods[m], &problem));
+    rpinn_problem_destroy(problem);
   }
   return RPINN_OK;
 }
 
 RpinnStatus rpinn_calibration_read_methods(RpinnContext *context, RpinnCalibration *calibration) {
   if (!calibration->num_methods)
-    RPINN_TRY(add_methods(context, calibration,
-                          calibration->base->problem->settings.values[RPINN_SETTING_METHOD].text));
-  return read_members(context, calibration);
+    RPINN_TRY(rpinn_calibration_add_methods(
+        context, calibration, calibration->base->problem->settings.values[RPINN_SETTING_METHOD].text));
+  RPINN_TRY(read_members(context, calibration));
+  return check_settings(context, calibration);
 }
 
 /* ---- before anything is loaded ---- */
@@ -131,7 +101,7 @@ RpinnStatus rpinn_calibration_read_options(RpinnContext *context, RpinnCalibrati
     RPINN_TRY(
         rpinn_study_read_choice(context, "--from", options->from, rpinn_calibration_sources, 3, &place));
   calibration->source = (RpinnCalibrationSource)place;
-  return add_methods(context, calibration, options->methods);
+  return rpinn_calibration_add_methods(context, calibration, options->methods);
 }
 
 /* ---- where the data come from ---- */

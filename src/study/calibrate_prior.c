@@ -35,7 +35,7 @@ static RpinnStatus check_posterior(RpinnContext *context, const RpinnPosterior *
 }
 
 static RpinnStatus check_method(RpinnContext *context, const RpinnCalibration *calibration,
-                                const char *method) {
+                                const RpinnCalibratedMethod *method) {
   RpinnProblem *problem;
   RpinnPosterior *posterior;
   RPINN_TRY(rpinn_calibration_load(context, calibration, method, &problem));
@@ -50,7 +50,7 @@ static RpinnStatus check_method(RpinnContext *context, const RpinnCalibration *c
 
 RpinnStatus rpinn_calibration_check_prior(RpinnContext *context, const RpinnCalibration *calibration) {
   for (size_t m = 0; m < calibration->num_methods; m++)
-    RPINN_TRY(check_method(context, calibration, calibration->methods[m].name));
+    RPINN_TRY(check_method(context, calibration, &calibration->methods[m]));
   return RPINN_OK;
 }
 

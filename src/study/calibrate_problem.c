@@ -43,17 +43,19 @@ static void add_seeds(const RpinnCalibration *calibration, size_t data_set, OwnO
   if (truth) add_seed(own, overrides, count, "truth_seed", seed);
 }
 
-static RpinnStatus load(RpinnContext *context, const RpinnCalibration *calibration, const char *method,
-                        const size_t *data_set, RpinnProblem **problem) {
+static RpinnStatus load(RpinnContext *context, const RpinnCalibration *calibration,
+                        const RpinnCalibratedMethod *method, const size_t *data_set, RpinnProblem **problem) {
   RpinnProblemOptions loading =
       calibration->options->loading ? *calibration->options->loading : (RpinnProblemOptions){0};
-  RpinnOverride *overrides = calloc(loading.num_overrides + MAX_OWN_OVERRIDES, sizeof *overrides);
+  RpinnOverride *overrides =
+      calloc(loading.num_overrides + RPINN_MAX_METHOD_SETTINGS + MAX_OWN_OVERRIDES, sizeof *overrides);
   OwnOverrides own = {0};
   if (!overrides) return rpinn_fail_memory(context);
   size_t count = loading.num_overrides;
   if (count) memcpy(overrides, loading.overrides, count * sizeof *overrides);
-  if (method) add_override(&own, overrides, &count, "method", method);
-  if (method && !rpinn_method_find(method)->has_chains)
+  if (method) add_override(&own, overrides, &count, "method", method->method);
+  for (size_t k = 0; method && k < method->num_settings; k++) overrides[count++] = method->settings[k];
+  if (method && !rpinn_method_find(method->method)->has_chains)
     add_override(&own, overrides, &count, "samples", calibration->members);
   if (data_set) add_seeds(calibration, *data_set, &own, overrides, &count);
   loading.overrides = overrides;
@@ -64,11 +66,12 @@ static RpinnStatus load(RpinnContext *context, const RpinnCalibration *calibrati
 }
 
 RpinnStatus rpinn_calibration_load(RpinnContext *context, const RpinnCalibration *calibration,
-                                   const char *method, RpinnProblem **problem) {
+                                   const RpinnCalibratedMethod *method, RpinnProblem **problem) {
   return load(context, calibration, method, NULL, problem);
 }
 
 RpinnStatus rpinn_calibration_load_data_set(RpinnContext *context, const RpinnCalibration *calibration,
-                                            const char *method, size_t data_set, RpinnProblem **problem) {
+                                            const RpinnCalibratedMethod *method, size_t data_set,
+                                            RpinnProblem **problem) {
   return load(context, calibration, method, &data_set, problem);
 }

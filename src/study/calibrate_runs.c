@@ -45,7 +45,7 @@ static RpinnStatus recall_row(void *user, RpinnContext *context, size_t task, vo
 static RpinnStatus open_run(const void *user, RpinnContext *context, size_t task, RpinnProblem **problem,
                             const void **beside) {
   const RpinnCalibration *calibration = user;
-  const char *method = calibration->methods[method_of(calibration, task)].name;
+  const RpinnCalibratedMethod *method = &calibration->methods[method_of(calibration, task)];
   size_t data_set = data_set_of(calibration, task);
   RPINN_TRY(rpinn_calibration_load_data_set(context, calibration, method, data_set, problem));
   RpinnStatus status = RPINN_OK;

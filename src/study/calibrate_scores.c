@@ -14,7 +14,7 @@
 
 void rpinn_calibration_run_name(const RpinnCalibration *calibration, size_t method, size_t data_set,
                                 char name[RPINN_TASK_NAME_SIZE]) {
-  snprintf(name, RPINN_TASK_NAME_SIZE, "%.80s-%04zu", calibration->methods[method].name, data_set + 1);
+  snprintf(name, RPINN_TASK_NAME_SIZE, "%.160s-%04zu", calibration->methods[method].file_name, data_set + 1);
 }
 
 static void score_path(const RpinnCalibration *calibration, size_t method, size_t data_set,

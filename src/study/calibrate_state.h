@@ -10,7 +10,12 @@
 #include "run_record.h"
 #include "text.h"
 
-enum { RPINN_MAX_CALIBRATED_METHODS = 8, RPINN_MAX_DATA_SETS = 9999 };
+enum {
+  RPINN_MAX_CALIBRATED_METHODS = 16,
+  RPINN_MAX_METHOD_SETTINGS = 8,
+  RPINN_MAX_METHOD_LABEL = 160,
+  RPINN_MAX_DATA_SETS = 9999
+};
 
 /* Where data sets come from, and what they are compared with. */
 typedef enum RpinnCalibrationSource {
@@ -44,7 +49,11 @@ typedef struct RpinnCalibrationRow {
 } RpinnCalibrationRow;
 
 typedef struct RpinnCalibratedMethod {
-  const char *name;
+  const char *name;      /* as it was asked for: METHOD, or METHOD:SETTING=VALUE… */
+  const char *file_name; /* the same for files */
+  const char *method;
+  size_t num_settings; /* of its own */
+  RpinnOverride settings[RPINN_MAX_METHOD_SETTINGS];
   size_t num_made;                  /* data sets 0 … num_made - 1 are scored */
   const RpinnCalibrationRow **rows; /* [num_data_sets], of which num_made are there */
 } RpinnCalibratedMethod;
@@ -80,12 +89,17 @@ RpinnStatus rpinn_calibration_read_options(RpinnContext *context, RpinnCalibrati
 RpinnStatus rpinn_calibration_choose_source(RpinnContext *context, RpinnCalibration *calibration);
 RpinnStatus rpinn_calibration_read_methods(RpinnContext *context, RpinnCalibration *calibration);
 
+/* calibrate_methods.c: read a list of methods, separated by commas. */
+RpinnStatus rpinn_calibration_add_methods(RpinnContext *context, RpinnCalibration *calibration,
+                                          const char *list);
+
 /* calibrate_problem.c: the problem with one of the methods (NULL: its own), as it stands or as data set number data_set has it.
  * The caller destroys it. */
 RpinnStatus rpinn_calibration_load(RpinnContext *context, const RpinnCalibration *calibration,
-                                   const char *method, RpinnProblem **problem);
+                                   const RpinnCalibratedMethod *method, RpinnProblem **problem);
 RpinnStatus rpinn_calibration_load_data_set(RpinnContext *context, const RpinnCalibration *calibration,
-                                            const char *method, size_t data_set, RpinnProblem **problem);
+                                            const RpinnCalibratedMethod *method, size_t data_set,
+                                            RpinnProblem **problem);
 
 /* calibrate_prior.c: parameters from the prior, and what they say. */
 typedef struct RpinnSimulation {

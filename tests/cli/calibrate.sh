@@ -114,6 +114,22 @@ mistake "did you mean 'points'" calibrate line.yaml --redraw pointz --out typo
 mistake "method map has one draw" calibrate line.yaml --methods map --out map
 mistake "--methods: found 'nutz'; expected rpinn, ensemble, nuts, svgd, laplace or vi; did you mean 'nuts'?" calibrate line.yaml --methods rpinn,nutz --out typo
 mistake "is given twice" calibrate line.yaml --methods rpinn,rpinn --out typo
+mistake "did you mean 'kernel'?" calibrate line.yaml --methods svgd:kernal=functions --out typo
+mistake "--methods: kernel is 'function'; expected one of parameters|functions; did you mean 'functions'?" calibrate line.yaml --methods svgd:kernel=function --out typo
+mistake "--methods: found 'kernel' behind svgd; expected SETTING=VALUE" calibrate line.yaml --methods svgd:kernel --out typo
+mistake "--methods: --seed and --redraw say, for all methods alike, what noise_seed is; expected a setting of rpinn" calibrate line.yaml --methods rpinn:noise_seed=3 --out typo
+mistake "--methods: --members and --samples say what samples is" calibrate line.yaml --methods rpinn:samples=40 --out typo
+mistake "prior_scale of rpinn:prior_scale=1:prior_scale=2 is given twice" calibrate line.yaml --methods rpinn:prior_scale=1:prior_scale=2 --out typo
+mistake "rpinn:prior_scale=1 is given twice" calibrate line.yaml --methods rpinn:prior_scale=1,rpinn:prior_scale=1 --out typo
+
+# A method with settings of its own: on the same data, under the name that was asked for.
+run 0 calibrate line.yaml --datasets 2 --members 39 --methods rpinn,rpinn:prior_scale=0.05:optimizer=lbfgs --out variants --quiet
+has "$out" "## rpinn:prior_scale=0.05:optimizer=lbfgs"
+grep -qF "prior_scale: 0.05" "variants/calibrated-rpinn+prior_scale=0.05+optimizer=lbfgs.yaml" || complain "settings of a variant: $(ls variants)"
+awk -F, '$1 == "rpinn" { plain[$2 $3] = $12 ":" $10 } $1 == "rpinn:prior_scale=0.05:optimizer=lbfgs" { count++; split(plain[$2 $3], own, ":");
+  if ($12 != 0.05 || own[1] != 1 || ($3 == "u" && $10 == own[2])) exit 1 } END { exit count != 4 }' variants/calibration.csv || complain "variants: $(< variants/calibration.csv)"
+awk -F, 'NR == FNR { if ($1 == "rpinn" && $2 < 3) first[$2 $3] = $10; next } $1 == "rpinn" && first[$2 $3] != $10 { exit 1 }' line/calibration.csv variants/calibration.csv ||
+  complain "a variant beside it changes a method"
 mistake "--seed: found 900719925474; expected at most 900719925473" calibrate line.yaml --seed 900719925474 --out seed
 mistake "whole number from 1 to 9999" calibrate line.yaml --datasets 0
 sed "s/network: \[6\]/network: [$(printf '4096,%.0s' {1..62})4096]/" line.yaml > large.yaml
