@@ -235,7 +235,11 @@ _rpinn() {
       return
       ;;
     'run --correct')
-      _rpinn_values "none mh" ""
+      _rpinn_values "none mh nuts" ""
+      return
+      ;;
+    'run --correct-budget')
+      _rpinn_values "" ""
       return
       ;;
     'run --time-limit')
@@ -435,7 +439,11 @@ _rpinn() {
       return
       ;;
     'check --correct')
-      _rpinn_values "none mh" ""
+      _rpinn_values "none mh nuts" ""
+      return
+      ;;
+    'check --correct-budget')
+      _rpinn_values "" ""
       return
       ;;
     'check --time-limit')
@@ -675,7 +683,11 @@ _rpinn() {
       return
       ;;
     'calibrate --correct')
-      _rpinn_values "none mh" ""
+      _rpinn_values "none mh nuts" ""
+      return
+      ;;
+    'calibrate --correct-budget')
+      _rpinn_values "" ""
       return
       ;;
     'calibrate --time-limit')
@@ -907,7 +919,11 @@ _rpinn() {
       return
       ;;
     'weights --correct')
-      _rpinn_values "none mh" ""
+      _rpinn_values "none mh nuts" ""
+      return
+      ;;
+    'weights --correct-budget')
+      _rpinn_values "" ""
       return
       ;;
     'weights --time-limit')
@@ -1054,14 +1070,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -1117,14 +1133,14 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'weights')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

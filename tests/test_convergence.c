@@ -6,6 +6,7 @@
 
 #include "autocovariance.h"
 #include "distributions.h"
+#include "nested_rhat.h"
 #include "random_stream.h"
 #include "rank_order.h"
 #include "rpinn/convergence.h"
@@ -250,6 +251,36 @@ static void nested_with_single_chains(void **state) {
   check_relative(rpinn_nested_rhat(3, 2, x, 3, (const size_t[]){0, 1, 2}), sqrt(1 + 4.0 / 6), 1e-14);
 }
 
+/* Means {0, 2}, {3, 5} and {7, 9} of chains with variances 1 and 3: B = 37/3, S = 2 and W = 2 + 2. Of means that are {0, 2}, {0, 2} and
+ * {1, 1}, which have B = 0, nothing is left to take S/m from. */
+static void nested_of_many_chains(void **state) {
+  (void)state;
+  static const double apart[] = {0, 2, 3, 5, 7, 9}, variances[] = {1, 3, 1, 3, 1, 3},
+                      equal[] = {0, 2, 0, 2, 1, 1};
+  static const size_t pairs[] = {0, 0, 1, 1, 2, 2};
+  check_relative(rpinn_nested_rhat_of_many(6, apart, variances, 3, pairs), sqrt(1 + (37.0 / 3 - 1) / 4),
+                 1e-14);
+  assert_true(rpinn_nested_rhat_of_many(6, equal, variances, 3, pairs) == 1);
+  assert_true(isnan(rpinn_nested_rhat_of_many(6, (const double[6]){0}, (const double[6]){0}, 3, pairs)));
+}
+
+/* 300 pairs of chains of one draw that share nothing: nested R-hat is sqrt(1 + 1/2), that of many 1, within 4 errors of chance. */
+static void nested_of_pairs_that_forgot(void **state) {
+  (void)state;
+  enum { PAIRS = 300 };
+  double means[2 * PAIRS], none[2 * PAIRS] = {0};
+  size_t superchains[2 * PAIRS];
+  RpinnStream stream = rpinn_stream(1, RPINN_PURPOSE_CHECK, 0, 0);
+  for (size_t c = 0; c < 2 * PAIRS; c++) {
+    means[c] = rpinn_stream_normal(&stream);
+    superchains[c] = c / 2;
+  }
+  double plain = rpinn_nested_rhat(2 * PAIRS, 1, means, PAIRS, superchains),
+         many = rpinn_nested_rhat_of_many(2 * PAIRS, means, none, PAIRS, superchains);
+  check_true(fabs(plain * plain - 1.5) < 4 * 0.06, "nested R-hat is %g", plain);
+  check_true(many * many - 1 < 4 * 0.06, "nested R-hat of many is %g", many);
+}
+
 static void nested_without_an_answer(void **state) {
   (void)state;
   static const size_t apart[] = {0, 1};
@@ -465,6 +496,8 @@ int main(void) {
                                      cmocka_unit_test(nested_with_a_shift),
                                      cmocka_unit_test(nested_of_one_draw),
                                      cmocka_unit_test(nested_with_single_chains),
+                                     cmocka_unit_test(nested_of_many_chains),
+                                     cmocka_unit_test(nested_of_pairs_that_forgot),
                                      cmocka_unit_test(nested_without_an_answer),
                                      cmocka_unit_test(paper_form),
                                      cmocka_unit_test(known_autocorrelation),

@@ -103,7 +103,7 @@ static void open_visit(Visit *visit) {
   visit->first.model.num_parameters = 2;
   visit->posteriors[0] = &visit->first;
   visit->run.posteriors = visit->posteriors;
-  visit->run.plan = (RpinnDrawPlan){false, 1, NUM_MEMBERS};
+  visit->run.plan = (RpinnDrawPlan){.num_chains = 1, .num_draws = NUM_MEMBERS};
 }
 
 static RpinnStatus perform(Visit *visit, size_t num_threads) {

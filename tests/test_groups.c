@@ -36,6 +36,9 @@ typedef struct Case {
   double filled;
 } Case;
 
+/* Members continued by NUTS, for a short while. */
+#define CORRECTED "correct=nuts samples=9 max_depth=4 correct_budget=500"
+
 static const Case cases[] = {
     {"adam", plain_yaml, "optimizer=adam", 5},
     {"lbfgs", plain_yaml, "optimizer=lbfgs", 4.5},
@@ -45,6 +48,10 @@ static const Case cases[] = {
     {"integrated", plain_yaml, "prior_scale=loo prior_integrate=yes", 1},
     {"noisy", noisy_yaml, "", 1},
     {"noisy_adam", noisy_yaml, "optimizer=adam", 1},
+    {"corrected", plain_yaml, CORRECTED, 4},
+    {"corrected_double", plain_yaml, CORRECTED " precision=double metric=dense", 4},
+    {"corrected_scales", plain_yaml, CORRECTED " prior_scale=loo prior_integrate=yes", 2},
+    {"corrected_noisy", noisy_yaml, CORRECTED, 2},
     {"map", plain_yaml, "method=map", 1},
     {"ensemble", plain_yaml, "method=ensemble", 3},
     {"start_map", plain_yaml, "start=map", 2},
@@ -152,6 +159,7 @@ static void stopped_groups_go_on(void **state) {
   static const Case long_cases[] = {
       {"lm", plain_yaml, "iterations=400 progress_tolerance=1e-12", 0},
       {"adam", noisy_yaml, "optimizer=adam iterations=3000", 0},
+      {"corrected", plain_yaml, "correct=nuts samples=40 max_depth=6 correct_budget=3000", 0},
       {"nuts", plain_yaml, "method=nuts samples=60 warmup=60 chains=9 max_depth=6", 0},
       {"vi", noisy_yaml, "method=vi family=precision rank=4 iterations=300", 0}};
   for (size_t k = 0; k < sizeof long_cases / sizeof long_cases[0]; k++) {

@@ -145,21 +145,27 @@ static void test_round_trip(void **state) {
   for (int reopened = 0; reopened < 2; reopened++) {
     uint64_t finished, failed;
     Visit all = {0}, some = {0}, first = {.stop_after = 2};
-    require(&bench, rpinn_member_store_visit(bench.context, store, UINT64_MAX, visit_member, &all));
+    require(&bench, rpinn_member_store_visit(bench.context, store, (RpinnStoreRange){0, UINT64_MAX},
+                                             visit_member, &all));
     assert_int_equal(all.count, COUNT);
     assert_memory_equal(all.indices, sorted, sizeof sorted);
-    require(&bench, rpinn_member_store_visit(bench.context, store, 5, visit_member, &some));
+    require(&bench,
+            rpinn_member_store_visit(bench.context, store, (RpinnStoreRange){0, 5}, visit_member, &some));
     assert_int_equal(some.count, 4);
-    assert_int_equal(rpinn_member_store_visit(bench.context, store, 5, visit_member, &first),
-                     RPINN_ERROR_INTERRUPTED);
+    assert_int_equal(
+        rpinn_member_store_visit(bench.context, store, (RpinnStoreRange){0, 5}, visit_member, &first),
+        RPINN_ERROR_INTERRUPTED);
     assert_int_equal(first.count, 2);
-    require(&bench, rpinn_member_store_count(bench.context, store, UINT64_MAX, &finished, &failed));
+    require(&bench, rpinn_member_store_count(bench.context, store, (RpinnStoreRange){0, UINT64_MAX},
+                                             &finished, &failed));
     assert_int_equal(finished, COUNT);
     assert_int_equal(failed, 2);
-    require(&bench, rpinn_member_store_count(bench.context, store, 13, &finished, &failed));
+    require(&bench,
+            rpinn_member_store_count(bench.context, store, (RpinnStoreRange){0, 13}, &finished, &failed));
     assert_int_equal(finished, 5);
     assert_int_equal(failed, 1);
-    require(&bench, rpinn_member_store_count(bench.context, store, 0, &finished, &failed));
+    require(&bench,
+            rpinn_member_store_count(bench.context, store, (RpinnStoreRange){0, 0}, &finished, &failed));
     assert_int_equal(finished + failed, 0);
     bool has;
     require(&bench, rpinn_member_store_has(bench.context, store, 13, &has));
@@ -218,6 +224,50 @@ static void expect_difference(const Bench *bench, const char *identity, const ch
   assert_int_equal(rpinn_member_store_open(bench->context, bench->path, identity, &store), RPINN_ERROR_INPUT);
   check_true(strstr(message(bench), part) != NULL, "'%s' has no '%s'", message(bench), part);
   assert_null(store);
+}
+
+/* What lies within a range, and what goes with it. */
+static void test_ranges(void **state) {
+  (void)state;
+  static const uint64_t order[] = {0, 3, 5, 40, 1000000000000};
+  Bench bench = bench_open();
+  RpinnMemberStore *store = store_open(&bench);
+  uint64_t finished, failed, behind;
+  RpinnStoreRange middle = {3, 40}, none = {6, 40};
+  void *saved;
+  size_t size;
+  for (size_t i = 0; i < 5; i++) put(&bench, store, order[i]);
+  rpinn_member_store_cut_states(store, 2);
+  require(&bench, rpinn_member_store_put_state(bench.context, store, 7, "seven", 5));
+  require(&bench, rpinn_member_store_put_state(bench.context, store, 50, "fifty", 5));
+  Visit visit = {0};
+  require(&bench, rpinn_member_store_visit(bench.context, store, middle, visit_member, &visit));
+  assert_int_equal(visit.count, 2);
+  assert_int_equal(visit.indices[0], 3);
+  require(&bench, rpinn_member_store_count(bench.context, store, middle, &finished, &failed));
+  assert_int_equal(finished, 2);
+  require(&bench, rpinn_member_store_behind_last(bench.context, store, middle, &behind));
+  assert_int_equal(behind, 6);
+  require(&bench, rpinn_member_store_behind_last(bench.context, store, none, &behind));
+  assert_int_equal(behind, 0);
+  require(&bench, rpinn_member_store_drop(bench.context, store, middle));
+  rpinn_member_store_close(store);
+  store = store_open(&bench);
+  require(&bench, rpinn_member_store_count(bench.context, store, (RpinnStoreRange){0, UINT64_MAX}, &finished,
+                                           &failed));
+  assert_int_equal(finished, 3);
+  require(&bench, rpinn_member_store_get_state(bench.context, store, 7, &saved, &size));
+  assert_null(saved);
+  require(&bench, rpinn_member_store_get_state(bench.context, store, 50, &saved, &size));
+  assert_int_equal(size, 5);
+  assert_memory_equal(saved, "fifty", 5);
+  free(saved);
+  require(&bench, rpinn_member_store_put_state(bench.context, store, 7, "again", 5)); /* no piece was left */
+  require(&bench, rpinn_member_store_get_state(bench.context, store, 7, &saved, &size));
+  assert_memory_equal(saved, "again", 5);
+  free(saved);
+  rpinn_member_store_close(store);
+  bench_shut(&bench);
 }
 
 static void test_identity(void **state) {
@@ -290,8 +340,8 @@ static void test_open_existing(void **state) {
   require(&bench, rpinn_member_store_open_existing(bench.context, bench.path, &second));
   for (int k = 0; k < 2; k++) {
     Visit visit = {0};
-    require(&bench,
-            rpinn_member_store_visit(bench.context, k ? second : reader, UINT64_MAX, visit_member, &visit));
+    require(&bench, rpinn_member_store_visit(bench.context, k ? second : reader,
+                                             (RpinnStoreRange){0, UINT64_MAX}, visit_member, &visit));
     assert_int_equal(visit.count, 3);
   }
   rpinn_member_store_close(reader);
@@ -321,7 +371,9 @@ static void write_until_killed(const Bench *bench, bool flushes, int pipe_end) {
   RpinnContext *context = rpinn_context_create();
   if (rpinn_member_store_open(context, bench->path, "seed: 0\nmethod: rpinn\n", &store) != RPINN_OK) _exit(2);
   uint64_t finished, failed;
-  if (rpinn_member_store_count(context, store, UINT64_MAX, &finished, &failed) != RPINN_OK) _exit(3);
+  if (rpinn_member_store_count(context, store, (RpinnStoreRange){0, UINT64_MAX}, &finished, &failed) !=
+      RPINN_OK)
+    _exit(3);
   for (uint64_t k = finished;; k++) {
     Sample sample;
     sample_fill(&sample, k);
@@ -357,7 +409,8 @@ static void kill_once(const Bench *bench, bool flushes, long microseconds, uint6
     if (reports[i].flushed || reports[i].seconds < last.seconds - 1.05) promised = reports[i].member + 1;
   RpinnMemberStore *store = store_open(bench);
   Visit visit = {0};
-  require(bench, rpinn_member_store_visit(bench->context, store, UINT64_MAX, visit_member, &visit));
+  require(bench, rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){0, UINT64_MAX},
+                                          visit_member, &visit));
   check_true(visit.count >= promised, "%zu members, %" PRIu64 " were promised", visit.count, promised);
   bool has = true; /* they are the first ones, without a gap */
   if (visit.count) require(bench, rpinn_member_store_has(bench->context, store, visit.count - 1, &has));
@@ -465,7 +518,8 @@ static void test_damaged_files(void **state) {
         rpinn_member_store_open(bench.context, bench.path, "seed: 0\nmethod: rpinn\n", &store);
     if (status == RPINN_OK) {
       Visit visit = {0};
-      status = rpinn_member_store_visit(bench.context, store, UINT64_MAX, visit_member, &visit);
+      status = rpinn_member_store_visit(bench.context, store, (RpinnStoreRange){0, UINT64_MAX}, visit_member,
+                                        &visit);
       rpinn_member_store_close(store);
     }
     check_true(!cut || status != RPINN_OK, "cut at %zu of %zu and not noticed", place, size);
@@ -499,7 +553,8 @@ static int write_on_full_disk(const Bench *bench) {
   if (status != RPINN_ERROR_IO) return 12;
   if (!strstr(message(bench), "cannot write") || !strstr(message(bench), "File too large")) return 13;
   Visit visit = {0};
-  if (rpinn_member_store_visit(bench->context, store, UINT64_MAX, visit_member, &visit) != RPINN_OK)
+  if (rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){0, UINT64_MAX}, visit_member,
+                               &visit) != RPINN_OK)
     return 14;
   if (num_flushed < 20 || visit.count != num_flushed) return 15;
   limit.rlim_cur = RLIM_INFINITY; /* there is room again: go on with the same store */
@@ -519,7 +574,8 @@ static void test_full_disk(void **state) {
   assert_int_equal(wait_for(child), 0);
   RpinnMemberStore *store = store_open(&bench);
   Visit visit = {0};
-  require(&bench, rpinn_member_store_visit(bench.context, store, UINT64_MAX, visit_member, &visit));
+  require(&bench, rpinn_member_store_visit(bench.context, store, (RpinnStoreRange){0, UINT64_MAX},
+                                           visit_member, &visit));
   assert_true(visit.count > 20);
   for (uint64_t k = 0; k < 200; k++) put(&bench, store, k);
   rpinn_member_store_close(store);
@@ -529,9 +585,9 @@ static void test_full_disk(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_states_and_texts),
-      cmocka_unit_test(test_identity),      cmocka_unit_test(test_lock),
-      cmocka_unit_test(test_kill),          cmocka_unit_test(test_foreign_files),
-      cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_open_existing)};
+      cmocka_unit_test(test_ranges),        cmocka_unit_test(test_identity),
+      cmocka_unit_test(test_lock),          cmocka_unit_test(test_kill),
+      cmocka_unit_test(test_foreign_files), cmocka_unit_test(test_damaged_files),
+      cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_open_existing)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

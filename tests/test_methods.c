@@ -183,7 +183,7 @@ static void facts_are_those_of_the_methods(void **state) {
                    .first_fact = "Members",
                    .has_offsets = true,
                    .has_weights = true,
-                   .sections = {RPINN_SECTION_MEMBERS}},
+                   .sections = {RPINN_SECTION_MEMBERS, RPINN_SECTION_CORRECTION}},
                   {.name = "ensemble",
                    .prior_at_minimum = true,
                    .minimises = true,

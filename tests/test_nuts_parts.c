@@ -569,8 +569,72 @@ static void metric_of_first_points(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* A metric that is given stays through all windows of a warmup that adapts the step; one that is no metric is refused. */
+static void metric_that_is_given(void **state) {
+  (void)state;
+  static const double diagonal[] = {0.25, 9}, dense[] = {2, 0.5, 0.5, 3}, wrong[] = {1, -1};
+  RpinnContext *context = rpinn_context_create();
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
+  RpinnNutsOptions options = rpinn_nuts_default_options();
+  RpinnNutsDraw draw;
+  RpinnNuts *nuts;
+  options.num_warmup = 300;
+  options.num_draws = 0;
+  for (size_t k = 0; k < 2; k++) {
+    options.metric = k ? RPINN_METRIC_DENSE : RPINN_METRIC_DIAGONAL;
+    options.inverse_metric = k ? dense : diagonal;
+    assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
+    assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (const double[]){0, 0}), RPINN_OK);
+    while (!rpinn_nuts_finished(nuts)) assert_int_equal(rpinn_nuts_advance(context, nuts, &draw), RPINN_OK);
+    assert_memory_equal(rpinn_nuts_inverse_metric(nuts), options.inverse_metric,
+                        (k ? 4 : 2) * sizeof(double));
+    rpinn_nuts_destroy(nuts);
+  }
+  options.metric = RPINN_METRIC_DIAGONAL;
+  options.inverse_metric = wrong;
+  assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
+  assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (const double[]){0, 0}), RPINN_ERROR_NUMERIC);
+  assert_non_null(strstr(rpinn_context_error(context)->message, "inverse metric that is given"));
+  rpinn_nuts_destroy(nuts);
+  rpinn_context_destroy(context);
+}
+
+/* The first draw and every third from there on have a fifth of the step, and the warmup has not. */
+static void steps_that_are_small_now_and_then(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  RpinnLogDensity target = {.num_parameters = 2, .data = &pair, .evaluate = gaussian};
+  RpinnNutsOptions options = rpinn_nuts_default_options();
+  RpinnNutsDraw draw;
+  RpinnNuts *nuts;
+  options.num_warmup = 0;
+  options.num_draws = 7;
+  options.first_step = 0.5;
+  options.small_step_every = 3;
+  options.small_step_factor = 0.2;
+  assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
+  assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (const double[]){0, 0}), RPINN_OK);
+  for (size_t i = 0; !rpinn_nuts_finished(nuts); i++) {
+    assert_int_equal(rpinn_nuts_advance(context, nuts, &draw), RPINN_OK);
+    check_relative(draw.step_size, i % 3 == 0 ? 0.1 : 0.5, 1e-15);
+  }
+  rpinn_nuts_destroy(nuts);
+  options.num_warmup = 5;
+  options.step_adaptation = 0.2;
+  assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_OK);
+  assert_int_equal(rpinn_nuts_start(context, nuts, 1, 0, (const double[]){0, 0}), RPINN_OK);
+  assert_int_equal(rpinn_nuts_advance(context, nuts, &draw), RPINN_OK);
+  check_relative(draw.step_size, 0.5, 1e-15);
+  rpinn_nuts_destroy(nuts);
+  options.small_step_factor = 1;
+  assert_int_equal(rpinn_nuts_create(context, &target, &options, &nuts), RPINN_ERROR_INPUT);
+  rpinn_context_destroy(context);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(dual_averaging_update),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(metric_that_is_given),
+                                     cmocka_unit_test(steps_that_are_small_now_and_then),
+                                     cmocka_unit_test(dual_averaging_update),
                                      cmocka_unit_test(dual_averaging_restart),
                                      cmocka_unit_test(metric_of_first_points),
                                      cmocka_unit_test(windows_of_adaptation),

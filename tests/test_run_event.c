@@ -70,7 +70,8 @@ static void events_say_the_same_elsewhere(void **state) {
   }
   size_t seen = 0, size = 0;
   void *bytes = NULL;
-  assert_int_equal(rpinn_member_store_visit(context, store, 100, look, &seen), RPINN_OK);
+  assert_int_equal(rpinn_member_store_visit(context, store, (RpinnStoreRange){0, 100}, look, &seen),
+                   RPINN_OK);
   assert_int_equal(seen, 2);
   assert_int_equal(rpinn_member_store_get_state(context, store, 8, &bytes, &size), RPINN_OK);
   assert_int_equal(size, 5);

@@ -70,6 +70,9 @@ static const struct {
     {"backend", MEMBERS, "cpu", "plain", false, "backend", "cpu", "plain"},
     {"precision", MEMBERS, "float", "double", true, "precision", "float", "double"},
     {"correct", RANDOMISED, "none", "mh", false, "weights/correction", "none", "mh"},
+    {"correct", RANDOMISED "max_depth=5", "none", "nuts", true, "weights/correction", "none", "nuts"},
+    {"correct_budget", RANDOMISED "max_depth=5 correct=nuts", "100", "2000", true, "correction/budget", "100",
+     "2000"},
     {"threads", MEMBERS, "1", "2", false, "threads", "1", "2"},
     {"retries", NULL, NULL, NULL, false, NULL, NULL, NULL},     /* test_run_failures.c */
     {"time_limit", NULL, NULL, NULL, false, NULL, NULL, NULL}}; /* test_run_sessions.c */

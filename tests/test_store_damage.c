@@ -65,7 +65,8 @@ static RpinnStatus read_all(const RunBench *bench) {
   RpinnMemberStore *store = open_store(bench);
   size_t count = 0, size, expected = 25;
   void *state = NULL;
-  RpinnStatus status = rpinn_member_store_visit(bench->context, store, 100, count_one, &count);
+  RpinnStatus status =
+      rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){0, 100}, count_one, &count);
   for (uint64_t k = 0; k < 10 && status == RPINN_OK; k++) {
     status = rpinn_member_store_get_state(bench->context, store, k, &state, &size);
     if (status == RPINN_OK && state) assert_int_equal(size, expected);
@@ -135,7 +136,8 @@ static uint64_t left_by_a_process_that_ends(const RunBench *bench, unsigned num_
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   uint64_t finished, failed;
   RpinnMemberStore *store = open_store(bench);
-  run_require(bench, rpinn_member_store_count(bench->context, store, 100, &finished, &failed));
+  run_require(bench,
+              rpinn_member_store_count(bench->context, store, (RpinnStoreRange){0, 100}, &finished, &failed));
   rpinn_member_store_close(store);
   return finished;
 }

@@ -196,6 +196,57 @@ static void weights(void **state) {
              "--method nuts.");
 }
 
+static void correction(void **state) {
+  (void)state;
+  Evidence made;
+  RpinnVerdict verdict;
+  make_good(&made);
+  RpinnCorrectionEvidence correction = {.forgets = true,
+                                        .nested_rhat = 1.01,
+                                        .limit = 1.03,
+                                        .length = 32,
+                                        .shortest = 16,
+                                        .worst = "u[3]",
+                                        .gradients = 1200,
+                                        .budget = 2000,
+                                        .acceptance = 0.5,
+                                        .num_draws = 40};
+  made.all.correction = &correction;
+  check_only(
+      &made, "modes", RPINN_SEVERITY_NOTE,
+      "Members are corrected within their modes; how many are in which mode stays what rPINN made it.");
+  for (int k = 0; k < 2; k++) {
+    correction.forgets = false;
+    correction.nested_rhat = k ? 1.11 : 1.1;
+    rpinn_verdict_judge(&made.all, &verdict);
+    assert_int_equal(verdict.num_findings, 2);
+    assert_string_equal(verdict.findings[0].id, "not_forgotten");
+    assert_int_equal(verdict.findings[0].severity, k ? RPINN_SEVERITY_BAD : RPINN_SEVERITY_CAUTION);
+  }
+  assert_string_equal(verdict.findings[0].sentence,
+                      "Members were continued by NUTS for 32 iterations, 1.2e+03 gradients each, and are not "
+                      "seen to forget where they "
+                      "began: nested R-hat of 'u[3]' is 1.11; 1.03 after 16 iterations or more is asked for. "
+                      "The draws lie between "
+                      "rPINN's and the posterior's, or in modes that no chain leaves. Raise "
+                      "--correct-budget, which is 2000.");
+  correction.forgets = true;
+  correction.acceptance = 0.49;
+  rpinn_verdict_judge(&made.all, &verdict);
+  assert_string_equal(verdict.findings[0].id, "acceptance");
+  assert_int_equal(verdict.word, RPINN_VERDICT_FAIR);
+  correction.acceptance = 0.9;
+  for (int k = 0; k < 2; k++) {
+    correction.divergent_share = k ? 0.051 : 0.05;
+    correction.num_divergent = 7;
+    rpinn_verdict_judge(&made.all, &verdict);
+    assert_string_equal(verdict.findings[0].id, "divergences");
+    assert_int_equal(verdict.word, k ? RPINN_VERDICT_BAD : RPINN_VERDICT_FAIR);
+  }
+  assert_non_null(strstr(verdict.findings[0].sentence,
+                         "5.1 % of the iterations that continued members diverged, in 7 of 40"));
+}
+
 /* 25 degrees of freedom: 2.5 times the expected sum is 3.9 deviations of chance, 2.9 times 4.6, 4.1 times 6.5. */
 static void misfit(void **state) {
   (void)state;
@@ -547,6 +598,7 @@ int main(void) {
                                      cmocka_unit_test(spread_that_is_no_posterior),
                                      cmocka_unit_test(linearised_draws),
                                      cmocka_unit_test(weights),
+                                     cmocka_unit_test(correction),
                                      cmocka_unit_test(misfit),
                                      cmocka_unit_test(rows_left_out),
                                      cmocka_unit_test(overstated_noise),

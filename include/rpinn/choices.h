@@ -114,7 +114,8 @@ typedef enum RpinnPrecision { RPINN_PRECISION_LIST(RPINN_CHOICE_ENUMERATOR) } Rp
 
 #define RPINN_CORRECTION_LIST(X)                                                                             \
   X(RPINN_CORRECTION_NONE, "none")                                                                           \
-  X(RPINN_CORRECTION_MH, "mh")
+  X(RPINN_CORRECTION_MH, "mh")                                                                               \
+  X(RPINN_CORRECTION_NUTS, "nuts")
 typedef enum RpinnCorrection { RPINN_CORRECTION_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnCorrection;
 
 #endif

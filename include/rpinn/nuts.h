@@ -44,13 +44,20 @@ typedef struct RpinnNutsOptions {
    * borrowed while the chain is. */
   size_t num_first_points;
   const double *first_points; /* [num_first_points][num_parameters] */
-  unsigned max_depth;         /* a trajectory has at most 2^max_depth - 1 leapfrogs */
-  double max_energy_error;    /* a leapfrog that gains more energy than this diverges */
-  double first_step;          /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
-  double target_acceptance;   /* of dual averaging, between 0 and 1 */
-  double step_adaptation;     /* share of the warmup over which the step size adapts, (0, 1]; then it stays (a
+  /* An inverse metric that is taken as it is and never adapted: diagonal [N] or dense [N][N]; NULL: it is learnt. Borrowed likewise.
+   * With num_warmup 0 and a first_step, nothing of the chain adapts. */
+  const double *inverse_metric;
+  unsigned max_depth;      /* a trajectory has at most 2^max_depth - 1 leapfrogs */
+  double max_energy_error; /* a leapfrog that gains more energy than this diverges */
+  double first_step;       /* > 0: the first step size, taken as it is; 0: searched for, from 1 */
+  /* The first iteration behind the warmup, and every so many from there on, has a step that is shorter by small_step_factor: a chain whose
+   * step cannot adapt gets out of places that are too narrow for it, and as a rule that looks at no draw it keeps the law. 0: never. */
+  size_t small_step_every;
+  double small_step_factor; /* between 0 and 1 */
+  double target_acceptance; /* of dual averaging, between 0 and 1 */
+  double step_adaptation;   /* share of the warmup over which the step size adapts, (0, 1]; then it stays (a
                                metric that is updated later still searches for its step) */
-  double gamma, t0, kappa;    /* of dual averaging */
+  double gamma, t0, kappa;  /* of dual averaging */
   size_t window_start, window_base, window_end; /* iterations of the phases of metric adaptation */
   RpinnTurnRule turn;
 } RpinnNutsOptions;

@@ -111,7 +111,10 @@ extern "C" {
   X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRECISION_LIST),                \
     "arithmetic of the backend; auto: its usual one")                                                        \
   X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, RPINN_CHOICES(RPINN_CORRECTION_LIST),                    \
-    "mh: an independence Metropolis step on the weights of converged rPINN members")                         \
+    "mh: an independence Metropolis step on the weights of converged rPINN members; nuts: every member "     \
+    "is continued by NUTS until it has forgotten where it began")                                            \
+  X(CORRECT_BUDGET, "correct_budget", REAL, FREE, "1e5", 1, 1e15, "",                                        \
+    "gradients that --correct nuts may take for a member, in the mean")                                      \
   X(TIME_LIMIT, "time_limit", REAL, FREE, "auto", 1e-3, 1e300, "",                                           \
     "seconds after which no member but the first is begun; those under way are finished; auto: none")        \
   X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \

@@ -23,14 +23,30 @@ static RpinnFinding *add(RpinnVerdict *verdict, const char *id, RpinnSeverity se
   return finding;
 }
 
+static void say(RpinnVerdict *verdict, const char *id, RpinnSeverity severity, const char *format,
+                va_list arguments) {
+  RpinnFinding *finding = add(verdict, id, severity);
+  rpinn_format_list(finding->sentence, sizeof finding->sentence, format, arguments);
+}
+
 static void find(RpinnVerdict *verdict, RpinnVerdictFinding kind, RpinnSeverity severity, const char *format,
                  ...) RPINN_PRINTF(4, 5);
 static void find(RpinnVerdict *verdict, RpinnVerdictFinding kind, RpinnSeverity severity, const char *format,
                  ...) {
-  RpinnFinding *finding = add(verdict, ids[kind], severity);
   va_list arguments;
   va_start(arguments, format);
-  rpinn_format_list(finding->sentence, sizeof finding->sentence, format, arguments);
+  say(verdict, ids[kind], severity, format, arguments);
+  va_end(arguments);
+}
+
+/* A finding that chains have, too, under the id that it has there. */
+static void add_chain_finding(RpinnVerdict *verdict, const char *id, RpinnSeverity severity,
+                              const char *format, ...) RPINN_PRINTF(4, 5);
+static void add_chain_finding(RpinnVerdict *verdict, const char *id, RpinnSeverity severity,
+                              const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(verdict, id, severity, format, arguments);
   va_end(arguments);
 }
 
@@ -142,6 +158,37 @@ static void judge_chains(const RpinnVerdictEvidence *evidence, RpinnVerdict *ver
     RpinnFinding *finding = add(verdict, found->name, found->severity);
     rpinn_format(finding->sentence, sizeof finding->sentence, "%s %s", found->what, found->advice);
   }
+}
+
+static void judge_correction(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
+  const RpinnCorrectionEvidence *correction = evidence->correction;
+  if (!correction) return;
+  if (!correction->forgets)
+    find(
+        verdict, RPINN_FOUND_NOT_FORGOTTEN,
+        correction->nested_rhat <= RPINN_REMEMBERED_BAD ? RPINN_SEVERITY_CAUTION : RPINN_SEVERITY_BAD,
+        "Members were continued by NUTS for %.0f iterations, %.3g gradients each, and are not seen to forget "
+        "where they began: nested R-hat of '%.80s' is %.3g; %g after %.0f iterations or more is asked for. "
+        "The "
+        "draws lie between rPINN's and the posterior's, or in modes that no chain leaves. Raise "
+        "--correct-budget, which is %g.",
+        correction->length, correction->gradients, correction->worst, correction->nested_rhat,
+        correction->limit, correction->shortest, correction->budget);
+  if (correction->divergent_share > 0)
+    add_chain_finding(verdict, "divergences",
+                      correction->divergent_share > RPINN_DIVERGENT_BAD ? RPINN_SEVERITY_BAD
+                                                                        : RPINN_SEVERITY_CAUTION,
+                      "%.2g %% of the iterations that continued members diverged, in %.0f of %.0f chains: "
+                      "the posterior bends there more than the step size allows. Use a higher "
+                      "--target-acceptance, such as 0.95.",
+                      100 * correction->divergent_share, correction->num_divergent, correction->num_draws);
+  if (correction->acceptance < RPINN_LOW_ACCEPTANCE)
+    find(verdict, RPINN_FOUND_ACCEPTANCE, RPINN_SEVERITY_CAUTION,
+         "Chains that continue members accept %.0f %% in the mean: the step size of the pilot is too large "
+         "for them. Use a higher --target-acceptance, such as 0.95.",
+         100 * correction->acceptance);
+  find(verdict, RPINN_FOUND_MODES, RPINN_SEVERITY_NOTE,
+       "Members are corrected within their modes; how many are in which mode stays what rPINN made it.");
 }
 
 /* ---- rows ---- */
@@ -367,6 +414,7 @@ void rpinn_verdict_judge(const RpinnVerdictEvidence *evidence, RpinnVerdict *ver
   judge_convergence(evidence, verdict);
   judge_linearisation(evidence, verdict);
   judge_chains(evidence, verdict);
+  judge_correction(evidence, verdict);
   judge_misfit(evidence, verdict);
   judge_prior(evidence, verdict);
   judge_left_out(evidence, verdict);

@@ -15,6 +15,8 @@
   X(FAILED, "failed")                                                                                        \
   X(UNCONVERGED, "unconverged")                                                                              \
   X(NO_MINIMUM, "no_minimum")                                                                                \
+  X(NOT_FORGOTTEN, "not_forgotten")                                                                          \
+  X(ACCEPTANCE, "acceptance")                                                                                \
   X(MISFIT, "misfit")                                                                                        \
   X(PRIOR_CONFLICT, "prior_conflict")                                                                        \
   X(LEFT_OUT_MEAN, "left_out_mean")                                                                          \
@@ -30,6 +32,7 @@
   X(FEW_DRAWS, "few_draws")                                                                                  \
   X(UNDONE, "undone")                                                                                        \
   X(LINEARISED, "linearised")                                                                                \
+  X(MODES, "modes")                                                                                          \
   X(NOT_JUDGED, "not_judged")
 
 typedef enum RpinnVerdictFinding {
@@ -72,6 +75,9 @@ typedef enum RpinnVerdictFinding {
 #define RPINN_FEW_DRAWS           39.0 /* the fewest with an interval of 95 % */
 #define RPINN_ABOVE_MINIMUM       0.1  /* nats */
 #define RPINN_PARETO_K_LIMIT      0.7
+#define RPINN_REMEMBERED_BAD      1.1  /* nested R-hat of members that were continued */
+#define RPINN_DIVERGENT_BAD       0.05 /* share of their iterations */
+#define RPINN_LOW_ACCEPTANCE      0.5
 
 /* One fitted term. What is NaN is not known. */
 typedef struct RpinnTermEvidence {
@@ -108,6 +114,18 @@ typedef struct RpinnHeldOutEvidence {
   double num_points, coverage;
 } RpinnHeldOutEvidence;
 
+/* Members that were continued as chains until they had forgotten where they began. */
+typedef struct RpinnCorrectionEvidence {
+  bool forgets;                    /* the pilot says so */
+  double nested_rhat, limit;       /* the largest of what was watched, and what is asked for … */
+  double length, shortest;         /* … after so many iterations at least */
+  char worst[128];                 /* what it belongs to */
+  double gradients, budget;        /* of a member */
+  double acceptance;               /* mean */
+  double divergent_share;          /* of the iterations */
+  double num_divergent, num_draws; /* members whose chain diverged once or more, and all */
+} RpinnCorrectionEvidence;
+
 /* What is not known is NaN, zero or NULL, and is not judged. */
 typedef struct RpinnVerdictEvidence {
   const char *unit;                 /* "member": what a draw is called */
@@ -123,7 +141,8 @@ typedef struct RpinnVerdictEvidence {
   bool uses_weights;                /* the draws were corrected by weights … */
   double pareto_k;                  /* … whose tail has this shape */
   const RpinnChainEvidence *chains; /* NULL: the draws are none of chains */
-  const char *likelihood;           /* its name */
+  const RpinnCorrectionEvidence *correction; /* NULL: members are as they were made */
+  const char *likelihood;                    /* its name */
   double energy,
       energy_expected; /* median over draws of what they minimise, and what it is of a good model */
   double misfit,

@@ -48,6 +48,28 @@ RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *stor
   return rpinn_store_flush_when_due(context, store);
 }
 
+static sqlite3_int64 clamp(uint64_t below) {
+  return below < INT64_MAX ? (sqlite3_int64)below : INT64_MAX;
+}
+
+/* The two parameters of a query over a range; SQLite's answer. */
+static int bind_range(sqlite3_stmt *query, RpinnStoreRange range) {
+  int answer = sqlite3_bind_int64(query, 1, clamp(range.from));
+  return answer == SQLITE_OK ? sqlite3_bind_int64(query, 2, clamp(range.below)) : answer;
+}
+
+RpinnStatus rpinn_member_store_drop(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range) {
+  static const RpinnStoreQuery queries[] = {RPINN_QUERY_DROP_MEMBERS, RPINN_QUERY_DROP_STATES,
+                                            RPINN_QUERY_DROP_ALL_PIECES};
+  RPINN_TRY(rpinn_store_begin(context, store));
+  for (size_t k = 0; k < sizeof queries / sizeof queries[0]; k++) {
+    sqlite3_stmt *drop;
+    RPINN_TRY(rpinn_store_prepare(context, store, queries[k], &drop));
+    RPINN_TRY(rpinn_store_write_with(context, store, drop, bind_range(drop, range)));
+  }
+  return rpinn_store_flush_when_due(context, store);
+}
+
 RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
                                         const char *value) {
   sqlite3_stmt *set;
@@ -60,10 +82,6 @@ RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore 
 }
 
 /* ---- reading ---- */
-
-static sqlite3_int64 clamp(uint64_t below) {
-  return below < INT64_MAX ? (sqlite3_int64)below : INT64_MAX;
-}
 
 /* A copy with one zero byte at its end, so that a copy of nothing is not NULL. */
 static RpinnStatus copy_column(RpinnContext *context, sqlite3_stmt *statement, int column, void **copy,
@@ -108,20 +126,23 @@ RpinnStatus rpinn_member_store_has(RpinnContext *context, RpinnMemberStore *stor
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store, uint64_t *number) {
-  int64_t last = 0;
-  RPINN_TRY(
-      rpinn_store_query_number(context, store, "SELECT coalesce(max(member) + 1, 0) FROM members", &last));
-  *number = (uint64_t)last;
+RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store,
+                                           RpinnStoreRange range, uint64_t *number) {
+  sqlite3_stmt *query;
+  bool found;
+  RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_BEHIND_LAST, &query));
+  RPINN_TRY(rpinn_store_look_up(context, store, query, bind_range(query, range), &found));
+  *number = found ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
+  rpinn_store_release(query);
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      uint64_t *finished, uint64_t *failed) {
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_COUNT, &query));
-  RPINN_TRY(rpinn_store_look_up(context, store, query, sqlite3_bind_int64(query, 1, clamp(below)), &found));
+  RPINN_TRY(rpinn_store_look_up(context, store, query, bind_range(query, range), &found));
   *finished = found ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
   *failed = found ? (uint64_t)sqlite3_column_int64(query, 1) : 0;
   rpinn_store_release(query);
@@ -168,14 +189,13 @@ RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *sto
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
                                      void *user) {
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_VISIT, &query));
-  RpinnStatus status =
-      rpinn_store_look_up(context, store, query, sqlite3_bind_int64(query, 1, clamp(below)), &found);
+  RpinnStatus status = rpinn_store_look_up(context, store, query, bind_range(query, range), &found);
   while (status == RPINN_OK && found) {
     RpinnStoredMember member;
     status = rpinn_store_read_member(context, store, query, &member);

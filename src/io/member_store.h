@@ -27,6 +27,11 @@ typedef struct RpinnStoredMember {
 
 typedef struct RpinnMemberStore RpinnMemberStore;
 
+/* Members with from <= index < below. */
+typedef struct RpinnStoreRange {
+  uint64_t from, below;
+} RpinnStoreRange;
+
 /* Open, or create when absent. identity: a text that must equal the one the store was made with; the message
  * of a difference names the first lines that differ, "was X, is now Y". Exclusive until closed, also against
  * other processes. RPINN_ERROR_INPUT: another identity, another run at work, a file that is not a store, is
@@ -58,6 +63,8 @@ void rpinn_member_store_cut_states(RpinnMemberStore *store, size_t piece_bytes);
 /* A small table of texts by key, e.g. the wall seconds so far. */
 RpinnStatus rpinn_member_store_set_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
                                         const char *value);
+/* Members and states of a range go. */
+RpinnStatus rpinn_member_store_drop(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range);
 /* Commit now. */
 RpinnStatus rpinn_member_store_flush(RpinnContext *context, RpinnMemberStore *store);
 
@@ -70,15 +77,16 @@ RpinnStatus rpinn_member_store_get_state(RpinnContext *context, RpinnMemberStore
 RpinnStatus rpinn_member_store_get_text(RpinnContext *context, RpinnMemberStore *store, const char *key,
                                         char **value);
 RpinnStatus rpinn_member_store_has(RpinnContext *context, RpinnMemberStore *store, uint64_t index, bool *has);
-/* The number behind the last member, 0 when there is none. */
-RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store, uint64_t *number);
-/* Members with index < below: all that are there, and those of them that failed. */
-RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+/* The index behind the last member of a range, 0 when there is none. */
+RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberStore *store,
+                                           RpinnStoreRange range, uint64_t *number);
+/* Members of a range: all that are there, and those of them that failed. */
+RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      uint64_t *finished, uint64_t *failed);
-/* Call visit for the members with index < below, in the order of their index. Its pointers are valid during
+/* Call visit for the members of a range, in the order of their index. Its pointers are valid during
  * the call; a failure of visit stops and is returned. visit must not write to the store. Memory is that of
  * one member. */
-RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, uint64_t below,
+RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
                                      void *user);
 

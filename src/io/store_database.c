@@ -51,6 +51,9 @@ static const char *const query_texts[RPINN_NUM_QUERIES] = {
     [RPINN_QUERY_PUT] =
         "INSERT OR REPLACE INTO members (member, failed, stop, checksum, parameters, statistics, "
         "trace) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    [RPINN_QUERY_DROP_MEMBERS] = "DELETE FROM members WHERE member >= ? AND member < ?",
+    [RPINN_QUERY_DROP_STATES] = "DELETE FROM states WHERE member >= ? AND member < ?",
+    [RPINN_QUERY_DROP_ALL_PIECES] = "DELETE FROM state_pieces WHERE member >= ? AND member < ?",
     [RPINN_QUERY_DROP_STATE] = "DELETE FROM states WHERE member = ?",
     [RPINN_QUERY_PUT_STATE] = "INSERT OR REPLACE INTO states (member, checksum, state) VALUES (?, ?, ?)",
     [RPINN_QUERY_GET_STATE] = "SELECT checksum, state FROM states WHERE member = ?",
@@ -60,9 +63,10 @@ static const char *const query_texts[RPINN_NUM_QUERIES] = {
         "SELECT coalesce(sum(length(bytes)), 0) FROM state_pieces WHERE member = ?",
     [RPINN_QUERY_GET_PIECES] = "SELECT bytes FROM state_pieces WHERE member = ? ORDER BY piece",
     [RPINN_QUERY_HAS] = "SELECT 1 FROM members WHERE member = ?",
-    [RPINN_QUERY_COUNT] = "SELECT count(*), total(failed) FROM members WHERE member < ?",
+    [RPINN_QUERY_COUNT] = "SELECT count(*), total(failed) FROM members WHERE member >= ? AND member < ?",
+    [RPINN_QUERY_BEHIND_LAST] = "SELECT max(member) + 1 FROM members WHERE member >= ? AND member < ?",
     [RPINN_QUERY_VISIT] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
-                          "WHERE member < ? ORDER BY member",
+                          "WHERE member >= ? AND member < ? ORDER BY member",
     [RPINN_QUERY_GET] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
                         "WHERE member = ?",
     [RPINN_QUERY_SET_TEXT] = "INSERT OR REPLACE INTO texts (key, value) VALUES (?, ?)",

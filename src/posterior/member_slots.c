@@ -132,12 +132,16 @@ static RpinnStatus gram(RpinnContext *context, void *data, size_t count, const s
 
 /* ---- the joint energy of theta and eta ---- */
 
+/* members: where scales are integrated over, the slots whose priors they have; NULL: the posterior's. Elsewhere they may be any numbers,
+ * such as those of particles. */
 static RpinnStatus joint_energies(RpinnContext *context, RpinnMemberSlots *slots, size_t count,
-                                  const double *const *thetas, double *values, double *const *gradients,
-                                  double *const *parts) {
+                                  const size_t *members, const double *const *thetas, double *values,
+                                  double *const *gradients, double *const *parts) {
   size_t N = slots->posterior->model.num_parameters;
+  bool has_priors = members && slots->posterior->sigmas.integrates;
   for (size_t k = 0; k < count; k++) {
-    slots->members[k] = (RpinnBatchMember){.theta = thetas[k]};
+    slots->members[k] = (RpinnBatchMember){
+        .theta = thetas[k], .prior_root = has_priors ? slots->slots[members[k]].prior_root : NULL};
     if (!slots->row_scales) continue;
     scale_rows(slots->posterior, thetas[k] + N, slots->row_scales[k]);
     slots->members[k].row_scale = slots->row_scales[k];
@@ -151,8 +155,7 @@ static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t co
   RpinnMemberSlots *slots = data;
   const RpinnPosterior *posterior = slots->posterior;
   size_t N = posterior->model.num_parameters;
-  (void)members;
-  RPINN_TRY(joint_energies(context, slots, count, thetas, values, gradients,
+  RPINN_TRY(joint_energies(context, slots, count, members, thetas, values, gradients,
                            slots->row_scales ? slots->part_energies : NULL));
   for (size_t k = 0; slots->row_scales && k < count; k++) {
     double *slopes = gradients && gradients[k] ? gradients[k] + N : NULL;
@@ -166,7 +169,7 @@ static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t co
 RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
                                            const double *theta, double *energy, double *parts,
                                            double *gradient) {
-  return joint_energies(context, slots, 1, &theta, energy, &gradient, &parts);
+  return joint_energies(context, slots, 1, NULL, &theta, energy, &gradient, &parts);
 }
 
 /* ---- life ---- */

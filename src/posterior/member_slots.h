@@ -21,7 +21,7 @@ typedef struct RpinnMemberSlots {
   RpinnBatchObjective objective;  /* E of the member in a slot; members are slots in these targets */
   RpinnBatchLeastSquares squares; /* its rows, without offsets */
   RpinnBatchObjective
-      joint; /* E over theta and eta (unknown_noise.h), without offsets, whatever the slots hold */
+      joint; /* E over theta and eta (unknown_noise.h), without offsets, under the prior that the slot has */
   RpinnBatchLogDensity density; /* - joint */
   /* ---- room of one call, [count] each ---- */
   RpinnBatchMember *members;

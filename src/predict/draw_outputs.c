@@ -1,6 +1,7 @@
 #include "draw_outputs.h"
 
 #include <math.h>
+#include <stdio.h>
 
 RpinnStatus rpinn_draw_outputs_plan(RpinnContext *context, RpinnPosterior *posterior,
                                     RpinnDrawOutputs *outputs) {
@@ -27,6 +28,22 @@ const char *rpinn_draw_outputs_scalar(const RpinnPosterior *posterior, size_t sc
   const RpinnProblem *problem = posterior->problem;
   return scalar < problem->num_unknowns ? problem->unknowns[scalar].name
                                         : posterior->noises[scalar - problem->num_unknowns].name;
+}
+
+void rpinn_draw_outputs_name(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior, size_t index,
+                             char *text, size_t size) {
+  const RpinnProblem *problem = posterior->problem;
+  size_t num_predicted = outputs->num_quantities * outputs->num_points, test = outputs->num_tests;
+  if (index >= outputs->unknown_start) {
+    snprintf(text, size, "%.80s", rpinn_draw_outputs_scalar(posterior, index - outputs->unknown_start));
+  } else if (index < num_predicted) {
+    snprintf(text, size, "%.80s[%zu]", problem->predicted[index / outputs->num_points].name,
+             index % outputs->num_points);
+  } else {
+    while (test > 1 && outputs->test_starts[test - 1] > index) test--;
+    snprintf(text, size, "%.80s[%zu]", problem->terms[outputs->test_terms[test - 1]].name,
+             index - outputs->test_starts[test - 1]);
+  }
 }
 
 bool rpinn_draw_outputs_scalar_truth(const RpinnPosterior *posterior, size_t scalar, double *value) {

@@ -25,6 +25,9 @@ RpinnStatus rpinn_draw_outputs_evaluate(RpinnContext *context, const RpinnDrawOu
                                         RpinnPosterior *posterior, const double *theta, double *values);
 /* The name of a scalar: that of the unknown, or noise_<term>. */
 const char *rpinn_draw_outputs_scalar(const RpinnPosterior *posterior, size_t scalar);
+/* The name of value number `index`: that of a scalar, or of a quantity or held-out term with the number of its point in brackets. */
+void rpinn_draw_outputs_name(const RpinnDrawOutputs *outputs, const RpinnPosterior *posterior, size_t index,
+                             char *text, size_t size);
 /* Its truth, where that is a number. */
 bool rpinn_draw_outputs_scalar_truth(const RpinnPosterior *posterior, size_t scalar, double *value);
 /* theta [N], then the noise [K] that it was drawn with. The unknowns and noises among the same values, however the others are made. */

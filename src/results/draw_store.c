@@ -5,6 +5,8 @@
 
 /* A chain owns 2^33 keys: warmup from 0, draws from 2^32, and the last one for its state. */
 enum { CHAIN_BITS = 33, PHASE_BITS = 32 };
+/* Behind all of them: what members have become by their correction, by number. */
+static const uint64_t corrected_keys = (uint64_t)1 << 62;
 
 uint64_t rpinn_chain_draw_key(uint64_t chain, bool is_warmup, uint64_t draw) {
   return chain << CHAIN_BITS | (uint64_t)!is_warmup << PHASE_BITS | draw;
@@ -67,6 +69,25 @@ const char *rpinn_shared_state_name(uint64_t key) {
   return "a state";
 }
 
+uint64_t rpinn_correction_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 5);
+}
+
+uint64_t rpinn_pilot_state_key(uint64_t chain) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 6 + chain);
+}
+
+uint64_t rpinn_corrected_key(uint64_t member) {
+  return corrected_keys | member;
+}
+
+/* Where the draws of a plan are, from the first one on. */
+static RpinnStoreRange range_of(const RpinnDrawPlan *plan, uint64_t first) {
+  uint64_t base = plan->is_corrected ? corrected_keys : 0;
+  if (plan->has_chains) return (RpinnStoreRange){0, plan->num_chains << CHAIN_BITS};
+  return (RpinnStoreRange){base + first, base + plan->num_draws};
+}
+
 typedef struct Visit {
   const RpinnDrawPlan *plan;
   bool warmup;
@@ -76,7 +97,9 @@ typedef struct Visit {
 
 static RpinnStatus visit_stored(void *user, const RpinnStoredMember *stored) {
   const Visit *visit = user;
-  RpinnVisitedDraw draw = {.draw = stored->index, .stored = stored};
+  RpinnStoredMember own = *stored;
+  RpinnVisitedDraw draw = {.draw = stored->index, .stored = &own};
+  if (visit->plan->is_corrected) draw.draw = own.index = stored->index - corrected_keys;
   if (visit->plan->has_chains) {
     draw.chain = stored->index >> CHAIN_BITS;
     draw.is_warmup = !(stored->index >> PHASE_BITS & 1);
@@ -91,8 +114,15 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
                                    void *user) {
   Visit own = {plan, warmup, visit, user};
-  uint64_t below = plan->has_chains ? plan->num_chains << CHAIN_BITS : plan->num_draws;
-  return rpinn_member_store_visit(context, store, below, visit_stored, &own);
+  return rpinn_member_store_visit(context, store, range_of(plan, 0), visit_stored, &own);
+}
+
+RpinnStatus rpinn_draw_store_visit_from(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t first,
+                                        RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                        void *user) {
+  Visit own = {plan, false, visit, user};
+  return rpinn_member_store_visit(context, store, range_of(plan, first), visit_stored, &own);
 }
 
 /* Chains are stored without gaps, so that the length is found by bisection. */
@@ -133,7 +163,13 @@ RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberSto
 RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *store,
                                      const RpinnDrawPlan *plan, uint64_t *length) {
   uint64_t most = (uint64_t)1 << PHASE_BITS, of_chain;
-  if (!plan->has_chains) return rpinn_member_store_behind_last(context, store, length);
+  if (!plan->has_chains) {
+    RpinnDrawPlan all = rpinn_all_members;
+    all.is_corrected = plan->is_corrected;
+    RPINN_TRY(rpinn_member_store_behind_last(context, store, range_of(&all, 0), length));
+    if (*length && plan->is_corrected) *length -= corrected_keys;
+    return RPINN_OK;
+  }
   *length = 0;
   for (uint64_t chain = 0; chain < plan->num_chains; chain++) {
     RPINN_TRY(find_length(context, store, chain, false, most - 1, &of_chain));
@@ -154,9 +190,22 @@ RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *stor
   uint64_t finished, failed;
   *count = plan->num_chains * plan->num_draws;
   if (plan->has_chains) return RPINN_OK;
-  RPINN_TRY(rpinn_member_store_count(context, store, plan->num_draws, &finished, &failed));
+  RPINN_TRY(rpinn_draw_store_count_members(context, store, plan, &finished, &failed));
   *count = finished - failed;
   return RPINN_OK;
+}
+
+RpinnStatus rpinn_draw_store_count_members(RpinnContext *context, RpinnMemberStore *store,
+                                           const RpinnDrawPlan *plan, uint64_t *finished, uint64_t *failed) {
+  return rpinn_member_store_count(context, store, range_of(plan, 0), finished, failed);
+}
+
+RpinnStoreRange rpinn_corrected_range(void) {
+  return (RpinnStoreRange){corrected_keys, UINT64_MAX};
+}
+
+RpinnStoreRange rpinn_pilot_range(void) {
+  return (RpinnStoreRange){rpinn_pilot_state_key(0), corrected_keys};
 }
 
 RpinnStatus rpinn_draw_store_restore(RpinnContext *context, RpinnMemberStore *store, uint64_t key,

@@ -11,7 +11,17 @@ typedef struct RpinnDrawPlan {
   bool has_chains;
   uint64_t num_chains; /* 1 without chains */
   uint64_t num_draws;  /* of each chain; without chains: members, failed ones included */
+  bool is_corrected; /* they are what the members have become by --correct nuts, not the members themselves */
 } RpinnDrawPlan;
+
+/* The members themselves, however many of a run there are. */
+static const RpinnDrawPlan rpinn_all_members = {.num_chains = 1, .num_draws = (uint64_t)1 << 61};
+/* The members of a plan, whether it is about them or about what they have become. */
+static inline RpinnDrawPlan rpinn_draw_plan_of_members(const RpinnDrawPlan *plan) {
+  RpinnDrawPlan members = *plan;
+  members.is_corrected = false;
+  return members;
+}
 
 /* What is begun on its own: chains, or members. */
 static inline uint64_t rpinn_draw_plan_num_starts(const RpinnDrawPlan *plan) {
@@ -27,6 +37,11 @@ uint64_t rpinn_map_state_key(void);
 uint64_t rpinn_laplace_state_key(void);
 /* The same for the most probable point under the scale of the prior that was chosen from the data. */
 uint64_t rpinn_choice_state_key(void);
+/* What member k has become by its correction, and the state of the chain that it is continued by. */
+uint64_t rpinn_corrected_key(uint64_t member);
+/* What the pilot of a correction has found, and the state of one of its chains. */
+uint64_t rpinn_correction_state_key(void);
+uint64_t rpinn_pilot_state_key(uint64_t chain);
 
 /* The same for what variational inference has fitted. */
 uint64_t rpinn_variational_state_key(void);
@@ -42,7 +57,7 @@ size_t rpinn_num_shared_states(void);
 uint64_t rpinn_shared_state_key(size_t index);
 const char *rpinn_shared_state_name(uint64_t key);
 
-/* A draw during a visit. */
+/* A draw during a visit. What a member has become has the index of the member. */
 typedef struct RpinnVisitedDraw {
   uint64_t chain, draw;
   bool is_warmup;
@@ -55,12 +70,20 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    bool warmup,
                                    RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
                                    void *user);
+/* The same for draws first … plan->num_draws - 1 of a plan without chains. */
+RpinnStatus rpinn_draw_store_visit_from(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t first,
+                                        RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                        void *user);
 /* The draws of the plan that are in the store: chains as long as the shortest of them. */
 RpinnStatus rpinn_draw_store_shorten_plan(RpinnContext *context, RpinnMemberStore *store,
                                           RpinnDrawPlan *plan);
 /* Draws of the plan in the store that did not fail. */
 RpinnStatus rpinn_draw_store_count(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
                                    uint64_t *count);
+/* Those of a plan without chains, and how many of them failed. */
+RpinnStatus rpinn_draw_store_count_members(RpinnContext *context, RpinnMemberStore *store,
+                                           const RpinnDrawPlan *plan, uint64_t *finished, uint64_t *failed);
 /* Draws of the longest of the chains; without chains, the number behind the last member. */
 RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *store,
                                      const RpinnDrawPlan *plan, uint64_t *length);
@@ -71,6 +94,10 @@ RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore 
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,
                                            uint64_t *length);
+
+/* Where all that members have become is, with the states of the chains that continue them; and the states of a pilot's chains. */
+RpinnStoreRange rpinn_corrected_range(void);
+RpinnStoreRange rpinn_pilot_range(void);
 
 /* What is kept under such a key, restored by the caller; *found is false where there is nothing. */
 RpinnStatus rpinn_draw_store_restore(RpinnContext *context, RpinnMemberStore *store, uint64_t key,

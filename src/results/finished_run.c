@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "folders.h"
+#include "member_correction.h"
 #include "method.h"
 #include "prior_record.h"
 #include "rank_interval.h"
@@ -217,6 +218,11 @@ static bool is_true(const RpinnJsonValue *object, const char *key) {
 /* Are the draws the posterior? */
 static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *weights = rpinn_json_find(summary, "weights");
+  const RpinnJsonValue *correction = rpinn_json_find(summary, "correction");
+  if (correction && correction->kind == RPINN_JSON_OBJECT) {
+    rpinn_correction_lines(correction, table);
+    return;
+  }
   if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
   const RpinnMethod *method = method_of(summary);
   if (is_true(weights, "apply")) {

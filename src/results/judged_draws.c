@@ -3,18 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "corrected_statistics.h"
 #include "member_statistics.h"
 #include "run_record.h"
 #include "unknown_noise.h"
+
+/* That its random streams are named by. */
+static uint32_t attempt_of(const RpinnRun *run, const RpinnStoredMember *stored) {
+  if (!run->method->has_offsets) return 0;
+  return (uint32_t)
+      stored->statistics[rpinn_run_is_corrected(run) ? RPINN_CORRECTED_ATTEMPTS : RPINN_MEMBER_ATTEMPTS];
+}
 
 static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
   RpinnJudgedDraws *draws = user;
   size_t length = rpinn_posterior_num_drawn(draws->posterior);
   if (draw->stored->failed || draws->seen++ % draws->every != 0) return RPINN_OK;
   if (draws->count == RPINN_MAX_JUDGED_DRAWS) return RPINN_OK;
-  uint32_t attempts =
-      draws->run->method->has_offsets ? (uint32_t)draw->stored->statistics[RPINN_MEMBER_ATTEMPTS] : 0;
-  draws->streams[draws->count] = rpinn_run_stream_member(draw->stored->index, attempts);
+  draws->streams[draws->count] =
+      rpinn_run_stream_member(draw->stored->index, attempt_of(draws->run, draw->stored));
   memcpy(draws->theta + draws->count++ * length, draw->stored->parameters, length * sizeof(double));
   return RPINN_OK;
 }
@@ -55,9 +62,10 @@ const double *rpinn_judged_draw(RpinnJudgedDraws *draws, size_t k) {
   size_t M = model->num_rows, N = model->num_parameters;
   memcpy(draws->root, model->prior_root, N * sizeof(double));
   memcpy(draws->mean, model->prior_mean, N * sizeof(double));
-  if (draws->run->method->has_offsets) {
+  if (draws->run->method->has_offsets)
     rpinn_posterior_network_roots(
         draws->posterior, rpinn_posterior_member_scale(draws->posterior, draws->streams[k]), draws->root);
+  if (rpinn_run_draws_have_offsets(draws->run)) {
     rpinn_posterior_draw_offsets(draws->posterior, draws->streams[k], draws->offsets);
     for (size_t j = 0; j < N; j++)
       if (draws->root[j] > 0) draws->mean[j] += draws->offsets[M + j] / draws->root[j];

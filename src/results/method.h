@@ -14,6 +14,7 @@
 /* What only the pages of some methods have, behind the scores: X(ENUMERATOR, name), written by rpinn_report_NAME. */
 #define RPINN_REPORT_SECTION_LIST(X)                                                                         \
   X(MEMBERS, members)                                                                                        \
+  X(CORRECTION, correction)                                                                                  \
   X(CHAINS, chains)                                                                                          \
   X(PARTICLES, particles)                                                                                    \
   X(VARIATIONAL, variational)
@@ -49,18 +50,20 @@ typedef struct RpinnRunFact {
 /* What the store keeps of a draw beside its parameters, and the pass that makes results of all draws: results_pass.h.
  * Methods share them. */
 typedef struct RpinnDrawKind RpinnDrawKind;
-extern const RpinnDrawKind rpinn_member_draws; /* minimisers, or particles, with a loss of their own */
-extern const RpinnDrawKind rpinn_chain_draws;  /* with what NUTS tells of each */
+extern const RpinnDrawKind rpinn_member_draws;    /* minimisers, or particles, with a loss of their own */
+extern const RpinnDrawKind rpinn_chain_draws;     /* with what NUTS tells of each */
+extern const RpinnDrawKind rpinn_corrected_draws; /* members that NUTS has continued */
 
 typedef struct RpinnMethod {
   RpinnMethodDescription about;
-  const char *meaning; /* what it does, in a sentence */
-  const char *unit;    /* what the setting `samples` counts: "member" */
-  bool has_chains;     /* draws come in chains, one depending on those before */
-  bool has_one_draw;   /* whatever the setting `samples` says */
-  bool minimises;      /* every draw is a minimiser */
-  bool has_offsets;    /* … of an energy with noise of its own */
-  bool moves_together; /* every draw depends on all others, and so on their number */
+  const char *meaning;   /* what it does, in a sentence */
+  const char *unit;      /* what the setting `samples` counts: "member" */
+  bool has_chains;       /* draws come in chains, one depending on those before */
+  bool has_one_draw;     /* whatever the setting `samples` says */
+  bool minimises;        /* every draw is a minimiser */
+  bool has_offsets;      /* … of an energy with noise of its own */
+  bool can_be_continued; /* every draw can begin a chain that forgets it: --correct nuts */
+  bool moves_together;   /* every draw depends on all others, and so on their number */
 
   /* ---- draws ---- */
   const RpinnDrawKind *draws;

@@ -3,7 +3,7 @@
 
 static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
   (void)settings;
-  return (RpinnDrawPlan){false, 1, 1};
+  return (RpinnDrawPlan){.num_chains = 1, .num_draws = 1};
 }
 
 static void describe_settings(const RpinnSettingsValues *settings, RpinnText *text) {
@@ -15,6 +15,7 @@ const RpinnMethod rpinn_method_map = {
     .about = {.title = "MAP", .summary = "the most probable point: one minimiser of the energy"},
     .meaning = "The most probable point of the posterior: one minimiser of the loss.",
     RPINN_METHOD_OF_MINIMISERS,
+    .sections = {RPINN_SECTION_MEMBERS},
     .has_one_draw = true,
     .plan = plan,
     .describe_settings = describe_settings,

@@ -3,7 +3,8 @@
 #include "run_record.h"
 
 RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings) {
-  return (RpinnDrawPlan){false, 1, (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
+  return (RpinnDrawPlan){.num_chains = 1,
+                         .num_draws = (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
 }
 
 double rpinn_members_count(const RpinnRun *run) {

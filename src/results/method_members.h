@@ -5,11 +5,12 @@
 #include "finished_run.h"
 #include "method.h"
 
-/* What a method is whose draws are minimisers: all of the struct but its name, and how many of them. */
+/* What a method is whose draws are minimisers: all of the struct but its name, how many of them, and the
+ * sections of its page. */
 #define RPINN_METHOD_OF_MINIMISERS                                                                           \
   .unit = "member", .draws = &rpinn_member_draws, .minimises = true,                                         \
   .write_title = rpinn_summary_member_title, .write_lines = rpinn_summary_member_lines, .legend = "member",  \
-  .facts = rpinn_member_facts, .sections = {RPINN_SECTION_MEMBERS}, .judgement = RPINN_JUDGEMENT_MEMBERS
+  .facts = rpinn_member_facts, .judgement = RPINN_JUDGEMENT_MEMBERS
 
 /* As many members as the setting `samples` says. */
 RpinnDrawPlan rpinn_members_plan(const RpinnSettingsValues *settings);

@@ -4,8 +4,9 @@
 #include "run_summary.h"
 
 static RpinnDrawPlan plan(const RpinnSettingsValues *settings) {
-  return (RpinnDrawPlan){true, (uint64_t)settings->values[RPINN_SETTING_CHAINS].number,
-                         (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
+  return (RpinnDrawPlan){.has_chains = true,
+                         .num_chains = (uint64_t)settings->values[RPINN_SETTING_CHAINS].number,
+                         .num_draws = (uint64_t)settings->values[RPINN_SETTING_SAMPLES].number};
 }
 
 static double num_chains(const RpinnRun *run) {

@@ -16,11 +16,12 @@ static RpinnStop stop_of_name(const char *name) {
   return RPINN_STOP_RUNNING;
 }
 
-static RpinnStatus keep_trace(RpinnResultsPass *pass, const RpinnStoredMember *member) {
+RpinnStatus rpinn_results_keep_member(RpinnResultsPass *pass, const RpinnStoredMember *member,
+                                      uint64_t number) {
   RpinnRunResults *results = &pass->run->results;
-  const Members *own = pass->own;
   uint64_t every = (pass->run->num_samples - 1) / RPINN_MAX_LOSS_TRACES + 1;
-  if (own->taken % every != 0) return RPINN_OK;
+  RPINN_TRY(rpinn_kept_draws_add(results->statistics, number, member->statistics));
+  if (number % every != 0) return RPINN_OK;
   double *points = malloc((2 * member->num_trace + 1) * sizeof *points);
   if (!points) return rpinn_fail_memory(pass->context);
   for (size_t k = 0; k < 2 * member->num_trace; k++) points[k] = member->trace[k];
@@ -93,12 +94,10 @@ static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *visited, b
 static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, const double *values) {
   RpinnResultsPass *pass = user;
   const RpinnStoredMember *member = visited->stored;
-  RpinnRunResults *results = &pass->run->results;
   Members *own = pass->own;
   if (member->failed) return RPINN_OK;
-  RPINN_TRY(keep_trace(pass, member));
-  RPINN_TRY(rpinn_kept_draws_add(results->statistics, own->taken, member->statistics));
   uint64_t number = own->taken++;
+  RPINN_TRY(rpinn_results_keep_member(pass, member, number));
   for (uint32_t times = times_of(pass, number); times; times--, pass->draw++) {
     RPINN_TRY(write_draw(pass, member, number, values));
     rpinn_moments_add(pass->moments, values);
@@ -107,19 +106,25 @@ static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, cons
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_results_count_members(RpinnResultsPass *pass) {
+  const RpinnRun *run = pass->run;
+  const RpinnRunResults *results = &run->results;
+  RpinnDrawPlan members = rpinn_draw_plan_of_members(&run->plan);
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &members, false, count_member, pass));
+  if (!results->num_members)
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder}, "this run has no member yet");
+  if (results->num_members > results->num_failed) return RPINN_OK;
+  return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
+                    (unsigned long long)results->num_failed);
+}
+
 static RpinnStatus gather_members(RpinnResultsPass *pass) {
   RpinnRun *run = pass->run;
   RpinnRunResults *results = &run->results;
   Members own = {0};
   pass->own = &own;
-  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &run->plan, false, count_member, pass));
-  uint64_t finished = results->num_members - results->num_failed;
-  if (!results->num_members)
-    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder}, "this run has no member yet");
-  if (!finished)
-    return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
-                      (unsigned long long)results->num_failed);
-  results->num_draws = finished;
+  RPINN_TRY(rpinn_results_count_members(pass));
+  uint64_t finished = results->num_draws = results->num_members - results->num_failed;
   RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
   RPINN_TRY(rpinn_results_open_file(pass, finished));
   return rpinn_results_visit(pass, false, look_at_member, take_member);

@@ -39,6 +39,11 @@ struct RpinnDrawKind {
 
 /* A store that another problem has filled would be read beyond its ends. A member that failed has no parameters. */
 RpinnStatus rpinn_results_check_lengths(const RpinnResultsPass *pass, const RpinnStoredMember *member);
+/* The members themselves: how many, and how they stopped; … */
+RpinnStatus rpinn_results_count_members(RpinnResultsPass *pass);
+/* … and of one that did not fail, number `number` of these, its statistics, and the trace of its loss if that is one to be kept. */
+RpinnStatus rpinn_results_keep_member(RpinnResultsPass *pass, const RpinnStoredMember *member,
+                                      uint64_t number);
 /* posterior.nc, where it is wanted: so many draws of each chain. */
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws);
 /* Do draws count by weights, which sample_stats then has? Not those of a Metropolis chain, which count once each. */

@@ -67,7 +67,7 @@ static RpinnStatus measure_losses(Rows *rows, const double *theta) {
 }
 
 static void add_left_out(Rows *rows, const RpinnLinearisation *linearisation) {
-  bool has_offsets = rows->draws->run->method->has_offsets;
+  bool has_offsets = rpinn_run_draws_have_offsets(rows->draws->run);
   for (size_t i = 0; i < rows->M; i++) {
     double inverse = rpinn_linearisation_inverse_diagonal(linearisation, i),
            error = rows->draws->offsets[i] - rpinn_linearisation_alpha(linearisation, i) / inverse;

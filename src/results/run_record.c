@@ -14,6 +14,10 @@ RpinnStatus rpinn_run_create(RpinnContext *context, const RpinnProblem *problem,
   (*run)->problem = problem;
   (*run)->method = rpinn_problem_method(problem);
   (*run)->plan = (*run)->method->plan(&problem->settings);
+  (*run)->plan.is_corrected =
+      (*run)->method->can_be_continued &&
+      rpinn_settings_choice(&problem->settings, RPINN_SETTING_CORRECT) == RPINN_CORRECTION_NUTS;
+  (*run)->draws = (*run)->plan.is_corrected ? &rpinn_corrected_draws : (*run)->method->draws;
   (*run)->num_samples = (*run)->plan.num_draws;
   return RPINN_OK;
 }
@@ -80,6 +84,14 @@ const char *rpinn_run_precision_name(const RpinnRun *run) {
 #undef RPINN_PRECISION_NAME
   };
   return names[run->posteriors[0]->precision];
+}
+
+bool rpinn_run_draws_are_minimisers(const RpinnRun *run) {
+  return run->method->minimises && !rpinn_run_is_corrected(run);
+}
+
+bool rpinn_run_draws_have_offsets(const RpinnRun *run) {
+  return run->method->has_offsets && !rpinn_run_is_corrected(run);
 }
 
 bool rpinn_run_is_matrix_free(const RpinnRun *run) {

@@ -7,6 +7,7 @@
 #include "folders.h"
 #include "laplace_result.h"
 #include "learnt_noise.h"
+#include "member_correction.h"
 #include "method.h"
 #include "posterior.h"
 #include "prior_record.h"
@@ -18,9 +19,10 @@ struct RpinnRun {
   const RpinnProblem *problem;
   RpinnProblem *own_problem; /* the same where it goes with the run, else NULL */
   const RpinnMethod *method;
-  uint64_t num_samples;     /* members, particles, or draws of each chain, that the settings ask for */
-  RpinnDrawPlan plan;       /* the draws that there are */
-  uint64_t num_warmup_kept; /* of each chain, in the store */
+  uint64_t num_samples;       /* members, particles, or draws of each chain, that the settings ask for */
+  RpinnDrawPlan plan;         /* the draws that there are */
+  const RpinnDrawKind *draws; /* what the store keeps of them: the method's, or members that were continued */
+  uint64_t num_warmup_kept;   /* of each chain, in the store */
   size_t num_posteriors;
   RpinnPosterior **posteriors; /* [num_posteriors], one for each thread; the first also serves the results */
   RpinnDrawOutputs outputs;
@@ -32,6 +34,7 @@ struct RpinnRun {
   RpinnRunNoise noise;
   RpinnLaplaceResult laplace;
   RpinnVariationalResult variational;
+  RpinnMemberCorrection correction;
   RpinnPriorChoice prior; /* by which the scale was chosen; no trials where it was given */
   RpinnRunResults results;
   RpinnRowEvidence rows;  /* of a run that was made here */
@@ -50,6 +53,10 @@ RpinnStatus rpinn_run_create(RpinnContext *context, const RpinnProblem *problem,
 size_t rpinn_run_choose_threads(const RpinnRun *run);
 /* As many posteriors as there are to be threads. */
 RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size_t num_threads);
+
+/* Are its draws minimisers, and of energies with offsets? Members that were continued are neither. */
+bool rpinn_run_draws_are_minimisers(const RpinnRun *run);
+bool rpinn_run_draws_have_offsets(const RpinnRun *run);
 
 const char *rpinn_run_precision_name(const RpinnRun *run);
 /* Are members made by Levenberg–Marquardt without matrices, because there are many rows? */

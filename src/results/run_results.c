@@ -107,7 +107,7 @@ void rpinn_results_describe(const RpinnResultsPass *pass, const double *values, 
 
 RpinnStatus rpinn_results_open_file(RpinnResultsPass *pass, uint64_t num_draws) {
   const RpinnRun *run = pass->run;
-  const RpinnDrawKind *kind = run->method->draws;
+  const RpinnDrawKind *kind = run->draws;
   char path[RPINN_PATH_SIZE];
   const char *names[RPINN_MAX_FILE_STATISTICS];
   bool is_boolean[RPINN_MAX_FILE_STATISTICS];
@@ -145,7 +145,7 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   RpinnRunResults *results = &run->results;
   size_t count = run->outputs.num_values, bytes = (count + 1) * sizeof(double);
   uint64_t num_draws = run->plan.num_chains * run->plan.num_draws;
-  const RpinnDrawKind *kind = run->method->draws;
+  const RpinnDrawKind *kind = run->draws;
   size_t num_parts = kind->has_loss_parts ? run->posteriors[0]->model.num_terms + 1 : 0;
   size_t num_statistics = kind->num_statistics + num_parts;
   results->keep_every = rpinn_keep_every(num_draws, count ? count : 1, KEPT_BYTES);
@@ -178,7 +178,7 @@ static RpinnStatus gather(RpinnResultsPass *pass) {
   RpinnRun *run = pass->run;
   if (run->method->prepare_results) RPINN_TRY(run->method->prepare_results(pass->context, run));
   RPINN_TRY(allocate(pass));
-  RPINN_TRY(run->method->draws->gather(pass));
+  RPINN_TRY(run->draws->gather(pass));
   if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
   rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
   RPINN_TRY(rpinn_rank_quantiles(run->results.kept, 3, probabilities, run->results.low));

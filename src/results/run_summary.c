@@ -118,9 +118,12 @@ static void json_weights(const RpinnRun *run, RpinnJson *json) {
   rpinn_json_number(json, "pareto_k", weights->smoothing.k);
   rpinn_json_number(json, "effective_size", weights->apply ? weights->smoothing.effective_size : (double)NAN);
   rpinn_json_boolean(json, "correction_asked",
-                     rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_CORRECT) ==
-                         RPINN_CORRECTION_MH);
-  rpinn_json_text(json, "correction", weights->corrected ? "mh" : "none");
+                     rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_CORRECT) !=
+                         RPINN_CORRECTION_NONE);
+  rpinn_json_text(json, "correction",
+                  weights->corrected || rpinn_run_is_corrected(run)
+                      ? run->problem->settings.values[RPINN_SETTING_CORRECT].text
+                      : "none");
   rpinn_json_number(json, "acceptance", weights->acceptance);
   rpinn_json_close(json, '}');
 }
@@ -226,6 +229,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   else
     json_no_members(&json);
   json_weights(run, &json);
+  rpinn_run_correction_json(run, &json);
   json_chains(run, &json);
   if (run->method->write_json) run->method->write_json(run, &json);
   rpinn_run_evidence_json(run, &json);

@@ -82,28 +82,14 @@ static RpinnStatus look_at_members(Collection *collection) {
 
 /* ---- chains ---- */
 
-/* The names of scalars as diagnostics.csv has them. */
-static const char *name_scalar(Collection *collection, const char *name, size_t index) {
-  char text[128];
-  snprintf(text, sizeof text, "%.80s[%zu]", name, index);
-  return rpinn_arena_copy_text(collection->arena, text, strlen(text));
-}
-
-static RpinnStatus name_scalars(Collection *collection, RpinnScalarHealth *scalars) {
+static RpinnStatus name_scalars(Collection *collection, size_t count, RpinnScalarHealth *scalars) {
   const RpinnRun *run = collection->run;
-  const RpinnDrawOutputs *outputs = &run->outputs;
-  size_t at = 0;
-  for (size_t q = 0; q < outputs->num_quantities; q++)
-    for (size_t p = 0; p < outputs->num_points; p++)
-      scalars[at++].name = name_scalar(collection, run->problem->predicted[q].name, p);
-  for (size_t k = 0; k < outputs->num_tests; k++) {
-    size_t term = outputs->test_terms[k];
-    for (size_t p = 0; p < run->posteriors[0]->data->terms[term].points.count; p++)
-      scalars[at++].name = name_scalar(collection, run->problem->terms[term].name, p);
-  }
-  for (size_t k = 0; k < run->problem->num_unknowns; k++) scalars[at++].name = run->problem->unknowns[k].name;
-  for (size_t i = 0; i < at; i++)
+  for (size_t i = 0; i < count; i++) {
+    char text[128];
+    rpinn_draw_outputs_name(&run->outputs, run->posteriors[0], i, text, sizeof text);
+    scalars[i].name = rpinn_arena_copy_text(collection->arena, text, strlen(text));
     if (!scalars[i].name) return rpinn_fail_memory(collection->context);
+  }
   return RPINN_OK;
 }
 
@@ -125,7 +111,7 @@ static RpinnStatus look_at_chains(Collection *collection) {
     scalars[i] = (RpinnScalarHealth){.constant = results->outputs[i].sd == 0,
                                      .statistics = results->outputs[i],
                                      .nested_rhat = results->nested_outputs ? results->nested_outputs[i] : 0};
-  RPINN_TRY(name_scalars(collection, scalars));
+  RPINN_TRY(name_scalars(collection, results->num_outputs, scalars));
   *chains = (RpinnChainEvidence){.num_chains = num_chains,
                                  .num_draws = (size_t)run->plan.num_draws,
                                  .num_scalars = results->num_outputs,
@@ -136,6 +122,29 @@ static RpinnStatus look_at_chains(Collection *collection) {
                                  .max_depth =
                                      (size_t)run->problem->settings.values[RPINN_SETTING_MAX_DEPTH].number};
   collection->evidence.chains = chains;
+  return RPINN_OK;
+}
+
+/* ---- members that were continued ---- */
+
+static RpinnStatus look_at_correction(Collection *collection) {
+  const RpinnMemberCorrection *correction = &collection->run->correction;
+  RpinnCorrectionEvidence *evidence = RPINN_ARENA_NEW(collection->arena, RpinnCorrectionEvidence, 1);
+  if (!evidence) return rpinn_fail_memory(collection->context);
+  double num_draws = (double)correction->num_draws, num_iterations = num_draws * (double)correction->length;
+  *evidence = (RpinnCorrectionEvidence){.forgets = rpinn_correction_forgets(correction),
+                                        .nested_rhat = correction->nested_rhat,
+                                        .limit = RPINN_FORGOTTEN_RHAT,
+                                        .length = (double)correction->length,
+                                        .shortest = RPINN_SHORTEST_CORRECTION,
+                                        .budget = correction->budget,
+                                        .gradients = correction->gradients,
+                                        .acceptance = correction->acceptance,
+                                        .divergent_share = correction->divergences / num_iterations,
+                                        .num_divergent = (double)correction->num_divergent,
+                                        .num_draws = num_draws};
+  rpinn_run_name_worst(collection->run, evidence->worst, sizeof evidence->worst);
+  collection->evidence.correction = evidence;
   return RPINN_OK;
 }
 
@@ -335,14 +344,14 @@ static RpinnStatus prepare(Collection *collection) {
 /* The loss of a member with offsets is about the number of rows, that of the most probable point half of it. */
 static double expected_energy(const RpinnRun *run) {
   double M = (double)run->posteriors[0]->model.num_rows;
-  return run->method->has_offsets ? M : run->laplace.at ? 0.5 * M : (double)NAN;
+  return rpinn_run_draws_have_offsets(run) ? M : run->laplace.at ? 0.5 * M : (double)NAN;
 }
 
 /* A step of Levenberg–Marquardt takes some M N min(M, N) operations. Some members are a small part of a run; one point is not a
  * small part of what method laplace takes after its search. */
 static bool are_movable(const RpinnRun *run) {
   double M = (double)run->posteriors[0]->model.num_rows, N = (double)run->posteriors[0]->model.num_parameters;
-  return M * N * fmin(M, N) <= (run->method->minimises ? 5e9 : 5e7);
+  return M * N * fmin(M, N) <= (rpinn_run_draws_are_minimisers(run) ? 5e9 : 5e7);
 }
 
 static RpinnStatus move_draws(const Collection *collection, RpinnJudgedDraws *draws) {
@@ -389,8 +398,9 @@ static RpinnStatus collect(Collection *collection) {
   describe(collection);
   RPINN_TRY(look_at_spread(collection));
   RPINN_TRY(prepare(collection));
-  if (run->method->minimises) RPINN_TRY(look_at_members(collection));
+  if (rpinn_run_draws_are_minimisers(run)) RPINN_TRY(look_at_members(collection));
   if (run->method->has_chains) RPINN_TRY(look_at_chains(collection));
+  if (rpinn_run_is_corrected(run)) RPINN_TRY(look_at_correction(collection));
   RPINN_TRY(look_at_rows(collection));
   RPINN_TRY(look_at_bands(collection));
   return look_at_held_out(collection);

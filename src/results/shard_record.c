@@ -134,7 +134,7 @@ RpinnStatus rpinn_shard_state_find(RpinnContext *context, RpinnMemberStore *stor
     state->num_draws += made;
   }
   if (!plan->has_chains)
-    RPINN_TRY(rpinn_member_store_count(context, store, plan->num_draws, &finished, &state->num_failed));
+    RPINN_TRY(rpinn_draw_store_count_members(context, store, plan, &finished, &state->num_failed));
   RPINN_TRY(rpinn_member_store_get_text(context, store, RPINN_SECONDS_KEY, &seconds));
   state->seconds = seconds ? rpinn_number_read(seconds, NULL) : 0;
   free(seconds);

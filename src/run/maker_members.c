@@ -43,6 +43,16 @@ RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *
   return status;
 }
 
+/* An iteration of Adam costs a gradient. Offsets change nothing about that, and a start may be made of them. */
+RpinnStatus rpinn_try_gradient(RpinnContext *context, const RpinnProblem *problem,
+                               const RpinnMemberTarget *target, double *seconds) {
+  RpinnMinimizeOptions options = rpinn_run_minimize_options(problem);
+  RpinnMemberTarget with_offsets = *target;
+  options.minimizer = RPINN_MINIMIZER_ADAM;
+  with_offsets.has_offsets = true;
+  return rpinn_try_minimizer(context, &with_offsets, &options, seconds);
+}
+
 /* Threads share the members, each of which makes its iterations on one of them. */
 RpinnStatus rpinn_members_estimate(RpinnContext *context, RpinnDriver *driver,
                                    const RpinnMemberTarget *targets, RpinnRunEstimate *estimate) {

@@ -23,5 +23,8 @@ RpinnStatus rpinn_members_check_settings(RpinnContext *context, const RpinnProbl
 /* Seconds of an iteration of the minimiser, from half a second of work. */
 RpinnStatus rpinn_try_minimizer(RpinnContext *context, const RpinnMemberTarget *target,
                                 const RpinnMinimizeOptions *options, double *seconds);
+/* Seconds of a gradient, likewise. */
+RpinnStatus rpinn_try_gradient(RpinnContext *context, const RpinnProblem *problem,
+                               const RpinnMemberTarget *target, double *seconds);
 
 #endif

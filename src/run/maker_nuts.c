@@ -15,21 +15,16 @@ static double count_gradients(const RpinnDriver *driver) {
           (double)run->num_samples * settings->values[RPINN_SETTING_THIN].number);
 }
 
-/* An iteration of Adam costs a gradient. Offsets change nothing about that, and a start may be made of them. */
 static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets,
                             RpinnRunEstimate *estimate) {
   const RpinnRun *run = driver->run;
-  RpinnMinimizeOptions options = rpinn_run_minimize_options(run->problem);
-  RpinnMemberTarget target = targets[0];
-  options.minimizer = RPINN_MINIMIZER_ADAM;
-  target.has_offsets = true;
   double draws = (double)(run->plan.num_chains * run->num_samples);
   *estimate = (RpinnRunEstimate){
       .num_steps = count_gradients(driver),
       .step = "gradient",
       .place = " on one thread",
       .disk_bytes = draws * (rpinn_run_draw_bytes(run) + 8.0 * (double)run->outputs.num_values)};
-  return rpinn_try_minimizer(context, &target, &options, &estimate->step_seconds);
+  return rpinn_try_gradient(context, run->problem, &targets[0], &estimate->step_seconds);
 }
 
 static void describe_run(const RpinnRun *run, RpinnText *text) {

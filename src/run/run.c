@@ -6,6 +6,7 @@
 #include "learnt_store.h"
 #include "maker.h"
 #include "rpinn/version.h"
+#include "run_draws.h"
 #include "run_folder.h"
 #include "run_identity.h"
 #include "run_noise.h"
@@ -111,6 +112,7 @@ static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const 
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(driver->maker->make_draws(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
+  if (!driver->interrupted) RPINN_TRY(rpinn_run_correct_members(context, driver, targets));
   driver->run->out_of_time = driver->out_of_time || driver->is_partial;
   if (driver->out_of_time) rpinn_driver_log(driver, "the time limit is reached");
   return count_seconds(context, driver);

@@ -8,6 +8,7 @@
 #include "chain_draw_statistics.h"
 #include "chain_group.h"
 #include "maker.h"
+#include "run_continuations.h"
 #include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
@@ -96,13 +97,10 @@ static RpinnStatus look_back(Session *session) {
 
 static RpinnNutsOptions read_options(const RpinnRun *run) {
   const RpinnSettingsValues *settings = &run->problem->settings;
-  RpinnNutsOptions options = rpinn_nuts_default_options();
+  RpinnNutsOptions options = rpinn_run_nuts_options(run);
   options.num_warmup = (size_t)settings->values[RPINN_SETTING_WARMUP].number;
   options.num_draws = (size_t)run->num_samples;
   options.thin = (size_t)settings->values[RPINN_SETTING_THIN].number;
-  options.metric = (RpinnMetric)rpinn_settings_choice(settings, RPINN_SETTING_METRIC);
-  options.max_depth = (unsigned)settings->values[RPINN_SETTING_MAX_DEPTH].number;
-  options.target_acceptance = settings->values[RPINN_SETTING_TARGET_ACCEPTANCE].number;
   options.step_adaptation = settings->values[RPINN_SETTING_STEP_ADAPTATION].number;
   bool own_step = !settings->values[RPINN_SETTING_FIRST_STEP].is_auto;
   options.first_step = own_step ? settings->values[RPINN_SETTING_FIRST_STEP].number : 0;

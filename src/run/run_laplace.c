@@ -146,8 +146,8 @@ static RpinnStatus make_draws(Session *session) {
   double begun = rpinn_steady_seconds(), limit = rpinn_driver_time_limit(driver);
   RPINN_TRY(rpinn_laplace_map_find(session->context, progress));
   if (driver->options->resume)
-    RPINN_TRY(rpinn_member_store_count(session->context, run->store, run->num_samples, &progress->done,
-                                       &progress->failed));
+    RPINN_TRY(rpinn_draw_store_count_members(session->context, run->store, &run->plan, &progress->done,
+                                             &progress->failed));
   for (uint64_t k = 0; k < run->num_samples && !driver->interrupted && !driver->out_of_time; k++) {
     bool has;
     if (!rpinn_shard_owns(driver->shard, k)) continue;

@@ -17,7 +17,8 @@ typedef struct Session {
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnMemberGroupOptions options;
-  uint8_t *done; /* [num_samples] or another shard's */
+  RpinnDrawPlan plan; /* of members to make, here and in other shards */
+  uint8_t *done;      /* [plan.num_draws] or another shard's */
   RpinnSavedMember *saved;
   RpinnRunProgress progress;
   double member_seconds; /* spent by members done here, over all threads */
@@ -74,7 +75,7 @@ static bool tick(void *user, uint64_t iterations) {
 static RpinnStatus look_back(Session *session) {
   RpinnRun *run = session->run;
   size_t capacity = 0;
-  for (uint64_t k = 0; k < run->num_samples; k++) {
+  for (uint64_t k = 0; k < session->plan.num_draws; k++) {
     bool has;
     void *state = NULL;
     size_t size;
@@ -96,21 +97,21 @@ static RpinnStatus look_back(Session *session) {
     session->saved[session->options.num_saved++] = (RpinnSavedMember){k, state, size};
   }
   uint64_t finished;
-  return rpinn_member_store_count(session->context, run->store, run->num_samples, &finished,
-                                  &session->progress.failed);
+  return rpinn_draw_store_count_members(session->context, run->store, &session->plan, &finished,
+                                        &session->progress.failed);
 }
 
 static RpinnStatus make_members(Session *session) {
   RpinnDriver *driver = session->driver;
-  RpinnRun *run = session->run;
   RpinnTaskPoolResult result = {0};
-  session->done = calloc(run->num_samples, 1);
+  session->done = calloc(session->plan.num_draws, 1);
   if (!session->done) return rpinn_fail_memory(session->context);
-  for (uint64_t k = 0; k < run->num_samples; k++) session->done[k] = !rpinn_shard_owns(driver->shard, k);
+  for (uint64_t k = 0; k < session->plan.num_draws; k++)
+    session->done[k] = !rpinn_shard_owns(driver->shard, k);
   if (driver->options->resume) RPINN_TRY(look_back(session));
   session->options.saved = session->saved;
   RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
-                                  .num_tasks = run->num_samples,
+                                  .num_tasks = session->plan.num_draws,
                                   .done = session->done,
                                   .time_limit = rpinn_driver_time_limit(driver),
                                   .user = session,
@@ -140,12 +141,13 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
                        .driver = driver,
                        .run = run,
                        .targets = targets,
+                       .plan = {.num_chains = 1, .num_draws = rpinn_run_num_members(run)},
                        .options = {.minimize = rpinn_run_minimize_options(run->problem),
                                    .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number,
                                    .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
                        .progress = {.driver = driver,
                                     .unit = driver->maker->progress_unit,
-                                    .total = rpinn_shard_size(driver->shard, run->num_samples)}};
+                                    .total = rpinn_shard_size(driver->shard, rpinn_run_num_members(run))}};
   RpinnStatus status = make_members(session);
   for (size_t i = 0; i < session->options.num_saved; i++) free(session->saved[i].state);
   free(session->saved);

@@ -1,5 +1,6 @@
 /* `rpinn run --plan`: what would be done and what it would cost, from a short trial on this machine. */
-#include "maker.h"
+#include "maker_members.h"
+#include "run_draws.h"
 #include "run_shard.h"
 #include "run_targets.h"
 #include "unknown_noise.h"
@@ -11,7 +12,14 @@ double rpinn_run_draw_bytes(const RpinnRun *run) {
 static RpinnStatus estimate_cost(RpinnContext *context, RpinnDriver *driver, RpinnRunEstimate *estimate) {
   RpinnMemberTarget *targets;
   RPINN_TRY(rpinn_run_targets_make(context, driver, &targets));
-  return driver->maker->estimate(context, driver, targets, estimate);
+  RPINN_TRY(driver->maker->estimate(context, driver, targets, estimate));
+  if (!rpinn_run_is_corrected(driver->run)) return RPINN_OK;
+  estimate->num_gradients = rpinn_run_correction_gradients(driver->run);
+  return rpinn_try_gradient(context, driver->run->problem, &targets[0], &estimate->gradient_seconds);
+}
+
+static double correction_seconds(const RpinnDriver *driver, const RpinnRunEstimate *estimate) {
+  return estimate->gradient_seconds * estimate->num_gradients / (double)driver->num_threads;
 }
 
 static void append_time(RpinnText *text, double seconds) {
@@ -58,6 +66,16 @@ static RpinnStatus describe(RpinnContext *context, RpinnDriver *driver, RpinnTex
   append_time(text, estimate.step_seconds * estimate.num_steps);
   rpinn_text_append(text, " at most (%.3g ms per %s measured just now%s)\n", estimate.step_seconds * 1e3,
                     estimate.step, estimate.place);
+  if (estimate.num_gradients > 0) {
+    rpinn_text_append(text, "          and behind it --correct nuts, about ");
+    append_time(text, correction_seconds(driver, &estimate));
+    rpinn_text_append(
+        text,
+        " at most: a pilot of %d members, then up to %s gradients for each (%.3g ms per gradient); "
+        "the pilot tells what it takes\n",
+        RPINN_PILOT_MEMBERS, run->problem->settings.values[RPINN_SETTING_CORRECT_BUDGET].text,
+        estimate.gradient_seconds * 1e3);
+  }
   if (run->posteriors[0]->sigmas.rule != RPINN_SCALE_GIVEN)
     rpinn_text_append(
         text,
@@ -76,7 +94,8 @@ RpinnStatus rpinn_run_estimate(RpinnContext *context, const RpinnProblem *proble
   RpinnRunEstimate estimate;
   RpinnStatus status = rpinn_driver_prepare(context, problem, &options, &driver);
   if (status == RPINN_OK) status = estimate_cost(context, &driver, &estimate);
-  if (status == RPINN_OK) *seconds = estimate.step_seconds * estimate.num_steps;
+  if (status == RPINN_OK)
+    *seconds = estimate.step_seconds * estimate.num_steps + correction_seconds(&driver, &estimate);
   rpinn_run_destroy(driver.run);
   return status;
 }

@@ -9,6 +9,7 @@ typedef struct RpinnRunEstimate {
   const char *step, *place;       /* "iteration", " on one thread": what was measured, and where */
   double memory_bytes;            /* beyond those of every run */
   double disk_bytes;
+  double gradient_seconds, num_gradients; /* of --correct nuts behind it, on one thread, at most; 0 without */
 } RpinnRunEstimate;
 
 /* Seconds that a run of the problem would take on this machine, at most where it has chains: from a trial of half a

@@ -62,13 +62,24 @@ static RpinnStatus check_fixed_number(RpinnContext *context, const RpinnRun *run
   return status;
 }
 
+/* A correction that was asked for earlier may have made more members than are draws: those of its pilot. */
+static RpinnStatus allow_pilot(RpinnContext *context, const RpinnRun *run, uint64_t *most) {
+  void *state = NULL;
+  size_t size;
+  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_correction_state_key(), &state, &size));
+  if (state && *most < RPINN_PILOT_MEMBERS) *most = RPINN_PILOT_MEMBERS;
+  free(state);
+  return RPINN_OK;
+}
+
 /* Results must not lose draws that are there. */
 static RpinnStatus check_number(RpinnContext *context, const RpinnDriver *driver) {
   const RpinnRun *run = driver->run;
-  uint64_t length;
+  uint64_t length, most = run->plan.num_draws;
   if (driver->is_new) return RPINN_OK; /* to look for each of a million chains takes a minute */
   RPINN_TRY(rpinn_draw_store_longest(context, run->store, &run->plan, &length));
-  if (length <= run->plan.num_draws) return RPINN_OK;
+  if (!rpinn_run_is_corrected(run)) RPINN_TRY(allow_pilot(context, run, &most));
+  if (length <= most) return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = run->folder},
                        "this run has %llu %ss%s already, and --samples asks for %llu; expected no fewer than "
                        "there are, or another folder with --out",

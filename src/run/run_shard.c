@@ -77,7 +77,7 @@ static RpinnStatus is_untouched(RpinnContext *context, const RpinnDriver *driver
   uint64_t behind_last;
   *untouched = driver->is_new;
   if (driver->is_new) return RPINN_OK;
-  RPINN_TRY(rpinn_member_store_behind_last(context, driver->run->store, &behind_last));
+  RPINN_TRY(rpinn_draw_store_longest(context, driver->run->store, &rpinn_all_members, &behind_last));
   *untouched = behind_last == 0;
   return RPINN_OK;
 }

@@ -113,12 +113,14 @@ static RpinnStatus take_earlier(void *user, const RpinnVisitedDraw *draw) {
 }
 
 static RpinnStatus read_starts(const RpinnRun *run, RpinnMemberStore *store, Earlier *earlier) {
-  RpinnDrawPlan plan = {false, 1, INT64_MAX};
+  RpinnDrawPlan plan = rpinn_all_members;
   uint64_t finished, failed;
   bool has_chain;
   RPINN_TRY(rpinn_member_store_has(earlier->context, store, rpinn_chain_draw_key(0, false, 0), &has_chain));
-  if (has_chain) plan = (RpinnDrawPlan){true, RPINN_MAX_CHAINS, INT64_MAX};
-  RPINN_TRY(rpinn_member_store_count(earlier->context, store, INT64_MAX, &finished, &failed));
+  if (has_chain)
+    plan = (RpinnDrawPlan){.has_chains = true, .num_chains = RPINN_MAX_CHAINS, .num_draws = INT64_MAX};
+  RPINN_TRY(rpinn_member_store_count(earlier->context, store,
+                                     (RpinnStoreRange){0, rpinn_all_members.num_draws}, &finished, &failed));
   if (finished == failed)
     return rpinn_fail_at(earlier->context, (RpinnPlace){.file = earlier->folder},
                          "this run has no members to start from");
@@ -160,6 +162,18 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnDriver *driv
   RPINN_TRY(status);
   rpinn_run_give_starts(driver, targets, earlier.count, earlier.starts);
   return RPINN_OK;
+}
+
+/* Continuing draws is for methods whose draws have a place in the posterior to begin with. */
+static RpinnStatus check_correction(RpinnContext *context, const RpinnDriver *driver) {
+  const RpinnSettingsValues *settings = &driver->run->problem->settings;
+  if (rpinn_settings_choice(settings, RPINN_SETTING_CORRECT) != RPINN_CORRECTION_NUTS ||
+      driver->run->method->can_be_continued)
+    return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "correct nuts continues the members of method rpinn, and the method is %s; expected "
+                    "--correct none, or --method rpinn",
+                    settings->values[RPINN_SETTING_METHOD].text);
 }
 
 /* A scale that is still to be chosen will be finite. */
@@ -205,6 +219,7 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
   RpinnRun *run = driver->run;
   RpinnStart start = (RpinnStart)rpinn_settings_choice(&run->problem->settings, RPINN_SETTING_START);
   RPINN_TRY(driver->maker->check_settings(context, run->problem));
+  RPINN_TRY(check_correction(context, driver));
   RPINN_TRY(check_prior(context, driver));
   RPINN_TRY(check_linearisation(context, driver));
   *targets = RPINN_ARENA_NEW(run->posteriors[0]->arena, RpinnMemberTarget, driver->num_threads);

@@ -57,6 +57,9 @@ static RpinnStatus check_options(RpinnContext *context, const RpinnNutsOptions *
   RPINN_TRY(check_number(context, "first_step", o->first_step,
                          o->first_step >= 0 && o->first_step <= RPINN_NUTS_LARGEST_STEP,
                          "0, to search for it, or a step up to 1e7"));
+  if (o->small_step_every)
+    RPINN_TRY(check_number(context, "small_step_factor", o->small_step_factor,
+                           o->small_step_factor > 0 && o->small_step_factor < 1, "a number between 0 and 1"));
   RPINN_TRY(check_number(context, "target_acceptance", o->target_acceptance,
                          o->target_acceptance > 0 && o->target_acceptance < 1,
                          "a number between 0 and 1 (0.8 is usual)"));

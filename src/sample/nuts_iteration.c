@@ -35,7 +35,10 @@ void rpinn_nuts_place(RpinnNuts *nuts, uint64_t seed, uint64_t chain, const doub
 
 static RpinnStatus take_first_metric(RpinnContext *context, RpinnNuts *nuts) {
   const RpinnNutsOptions *options = &nuts->options;
-  if (options->num_first_points == 0) return RPINN_OK;
+  if (options->inverse_metric && !rpinn_nuts_metric_take(&nuts->metric, options->inverse_metric))
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the inverse metric that is given is not finite or not positive definite");
+  if (options->inverse_metric || options->num_first_points == 0) return RPINN_OK;
   for (size_t i = 0; i < options->num_first_points; i++)
     rpinn_nuts_metric_learn(&nuts->metric, options->first_points + i * nuts->metric.num_parameters);
   return rpinn_nuts_metric_update(context, &nuts->metric);
@@ -132,9 +135,17 @@ static RpinnStatus search_on(RpinnContext *context, RpinnNuts *nuts, bool *is_fo
 
 /* ---- an iteration ---- */
 
+/* That of the iteration at hand. */
+static double step_now(const RpinnNuts *nuts) {
+  const RpinnNutsOptions *options = &nuts->options;
+  bool is_small = options->small_step_every && nuts->num_iterations >= options->num_warmup &&
+                  (nuts->num_iterations - options->num_warmup) % options->small_step_every == 0;
+  return is_small ? nuts->step * options->small_step_factor : nuts->step;
+}
+
 static void begin_transition(RpinnNuts *nuts) {
   nuts->phase = RPINN_NUTS_TRANSITION;
-  rpinn_trajectory_set_out(&nuts->trajectory, nuts->step, step_vanishes(nuts) ? rounding_of(nuts) : 0);
+  rpinn_trajectory_set_out(&nuts->trajectory, step_now(nuts), step_vanishes(nuts) ? rounding_of(nuts) : 0);
 }
 
 static RpinnNutsDraw describe(const RpinnNuts *nuts, const RpinnTransition *transition) {
@@ -152,7 +163,7 @@ static RpinnNutsDraw describe(const RpinnNuts *nuts, const RpinnTransition *tran
                          .energy_error = transition->energy_error,
                          .max_energy_error = transition->max_energy_error,
                          .acceptance_rate = transition->acceptance_rate,
-                         .step_size = nuts->step,
+                         .step_size = step_now(nuts),
                          .tree_depth = transition->tree_depth,
                          .num_steps = transition->num_steps,
                          .diverging = transition->diverging,
@@ -174,7 +185,8 @@ static RpinnStatus adapt(RpinnContext *context, RpinnNuts *nuts) {
   size_t i = nuts->num_iterations;
   if (i < nuts->num_step_iterations)
     nuts->step = rpinn_dual_averaging_learn(&nuts->averaging, nuts->draw.acceptance_rate);
-  if (nuts->metric.kind == RPINN_METRIC_UNIT || !rpinn_warmup_windows_collect(&nuts->windows, i))
+  if (nuts->metric.kind == RPINN_METRIC_UNIT || nuts->options.inverse_metric ||
+      !rpinn_warmup_windows_collect(&nuts->windows, i))
     return RPINN_OK;
   rpinn_nuts_metric_learn(&nuts->metric, nuts->trajectory.current->q);
   if (!rpinn_warmup_windows_update(&nuts->windows, i)) return RPINN_OK;

@@ -97,6 +97,13 @@ bool rpinn_nuts_metric_refresh(RpinnNutsMetric *metric) {
   return true;
 }
 
+bool rpinn_nuts_metric_take(RpinnNutsMetric *metric, const double *inverse) {
+  size_t N = metric->num_parameters;
+  if (metric->kind == RPINN_METRIC_UNIT) return true;
+  memcpy(metric->inverse, inverse, (metric->kind == RPINN_METRIC_DENSE ? N * N : N) * sizeof *inverse);
+  return rpinn_nuts_metric_refresh(metric);
+}
+
 RpinnStatus rpinn_nuts_metric_update(RpinnContext *context, RpinnNutsMetric *metric) {
   if (metric->kind == RPINN_METRIC_UNIT) return RPINN_OK;
   size_t N = metric->num_parameters, stride = diagonal_stride(metric), num_draws = metric->num_draws;

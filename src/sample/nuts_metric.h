@@ -37,6 +37,8 @@ void rpinn_nuts_metric_learn(RpinnNutsMetric *metric, const double *theta);
 /* Make the estimate the metric, shrunk a little towards 1e-3 I, and begin a new one. RPINN_ERROR_NUMERIC when
  * it is not finite or not positive definite. */
 RpinnStatus rpinn_nuts_metric_update(RpinnContext *context, RpinnNutsMetric *metric);
+/* Be the inverse metric [N] or [N][N]; nothing for the unit metric. False as below. */
+bool rpinn_nuts_metric_take(RpinnNutsMetric *metric, const double *inverse);
 /* After a change of inverse: compute root. False when inverse is not positive definite and finite. */
 bool rpinn_nuts_metric_refresh(RpinnNutsMetric *metric);
 

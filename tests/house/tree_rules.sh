@@ -53,7 +53,7 @@ writers=$(grep -rnE '\<(fopen|fdopen|freopen) *\([^;]*"[^"]*[wa+]|\<(open|openat
 if [[ -n $writers ]]; then complain "files written without src/base/part_file.h:" "$writers"; fi
 
 # What others read of a run is read: only the driver puts something into its store.
-found=$(grep -rnE 'rpinn_member_store_(open|put|put_state|set_text|flush)\(' src/results src/diagnose src/report || true)
+found=$(grep -rnE 'rpinn_member_store_(open|put|put_state|set_text|drop|flush)\(' src/results src/diagnose src/report || true)
 if [[ -n $found ]]; then complain "a store is written outside of the driver:" "$found"; fi
 
 # Guides write files of the tree as `folder/…/name.extension`.
