@@ -77,12 +77,18 @@ static void put_rule(void *user, const char *name, const char *word, double valu
   rpinn_text_append(user, "---|");
 }
 
+/* Four digits, and no power of ten before a million: 27000, 638.3. */
 static void put_cell(void *user, const char *name, const char *word, double value) {
+  char number[RPINN_NUMBER_TEXT];
+  double rounded = value;
   (void)name;
+  rpinn_format(number, sizeof number, "%.4g", value);
   if (word)
     rpinn_text_append(user, " %s |", word);
+  else if (rpinn_number_parse(number, &rounded))
+    rpinn_text_append(user, " %.7g |", rounded);
   else
-    rpinn_text_append(user, " %.4g |", value);
+    rpinn_text_append(user, " %s |", number);
 }
 
 /* ---- for people ---- */

@@ -32,6 +32,7 @@ has "$err" "runs of choices"
 has "$out" "# Weights of line"
 has "$out" "weight:u in 1, 10, 100, 1000, 10000; weight:ends in 0.1, 1, 10, 100, 1000"
 has "$out" "| paper | 100 | 10 | 0 | 0.1 |"
+has "$(grep -m 1 '^| annealing, start' all/weights.md)" "| annealing, start | 100 |"
 for rule in loo evidence folds mse lpp 'gradients, start' 'gradients, MAP' 'annealing, MAP' 'kernel, start'; do
   has "$out" "| $rule |"
 done
@@ -72,6 +73,19 @@ for term in ("u", "ends"):
 assert choice["paper"]["scores"]["u"]["coverage"]["error"] >= (0.95 * 0.05 / 2) ** 0.5 - 1e-12
 cell = "| loo | u | %.3g ± %.2g |" % (first["scores"]["u"]["rl2"]["mean"], first["scores"]["u"]["rl2"]["error"])
 assert cell in open("all/weights.md").read(), cell
+END
+fi
+# On the data at hand, the scores are those of a run with the file that was written.
+run 0 weights line.yaml --preset paper --out hand --rule evidence --search weight:u=10,1000 --members 39 --write hand.yaml --quiet
+run 0 run hand.yaml --samples 39 --out hand-run --quiet --json
+printf '%s' "$out" > hand.json
+if python3 -c pass 2> /dev/null; then
+  python3 - << 'END' || complain "scores are not those of the run"
+import json
+scores = json.load(open("hand/weights.json"))["choices"][1]["scores"]["u"]
+run = json.load(open("hand.json"))["quantities"]["u"]
+for key, name in (("rl2", "rl2"), ("crps", "crps"), ("lpp", "lpp"), ("coverage", "interval_coverage")):
+    assert scores[key]["mean"] == run[name] and scores[key]["error"] is None, (key, scores, run)
 END
 fi
 # The paper's two steps: weights by the MAP's error, and epsilon by LPP with these.
