@@ -18,11 +18,11 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 	@scripts/install-dependencies.sh build test
 	@scripts/format.sh --check
 	@scripts/test.sh build-gcc -DCMAKE_C_COMPILER=gcc
-	@scripts/test.sh build-clang -DCMAKE_C_COMPILER=clang
+	@scripts/test.sh build-clang -DCMAKE_C_COMPILER=clang -DRPINN_CUDA=OFF
 	@scripts/test.sh build-sanitize -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-O1 \
-	  -DRPINN_SANITIZE=address,undefined
+	  -DRPINN_SANITIZE=address,undefined -DRPINN_CUDA=OFF
 	@RPINN_TEST_LABELS="-L threads" scripts/test.sh build-thread -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
-	  -DCMAKE_C_FLAGS=-O1 -DRPINN_SANITIZE=thread
+	  -DCMAKE_C_FLAGS=-O1 -DRPINN_SANITIZE=thread -DRPINN_CUDA=OFF
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 	@echo "make check: everything passed"
 

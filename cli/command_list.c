@@ -14,19 +14,32 @@ static void print_methods(bool json) {
   if (json) printf("]");
 }
 
-static void print_choices(const char *title, RpinnSetting setting, bool json) {
-  const char *start = rpinn_setting_definition(setting)->choices;
-  size_t count = 0;
-  printf(json ? ", \"%s\": [" : "\n%s\n ", title);
-  while (*start) {
-    char name[64];
-    size_t width = strcspn(start, "|");
-    snprintf(name, sizeof name, "%.*s", (int)width, start);
-    start += width + (start[width] == '|');
-    printf(json ? "%s\"%s\"" : "%s%s", json ? count ? ", " : "" : " ", name);
-    count++;
+/* The backends, each with what this machine has for it or why it has nothing; in JSON as the names and an object of devices. */
+static void print_backends(RpinnContext *context, bool json) {
+  const char *choices = rpinn_setting_definition(RPINN_SETTING_BACKEND)->choices;
+  printf(json ? ", \"backends\": [" : "\nbackends\n");
+  for (int with_devices = json ? 0 : 1; with_devices < 2; with_devices++) {
+    if (json && with_devices) printf("], \"devices\": {");
+    for (const char *start = choices; *start;) {
+      char name[64], line[512];
+      size_t width = strcspn(start, "|");
+      const char *comma = start == choices ? "" : ", ";
+      snprintf(name, sizeof name, "%.*s", (int)width, start);
+      start += width + (start[width] == '|');
+      if (!with_devices) {
+        printf("%s\"%s\"", comma, name);
+        continue;
+      }
+      bool is_there = rpinn_backend_describe(context, name, line, sizeof line) == RPINN_OK;
+      const char *text = is_there ? line : rpinn_context_error(context)->message;
+      if (!json)
+        printf("  %-20s %s\n", name, text);
+      else
+        printf(is_there ? "%s\"%s\": \"%s\"" : "%s\"%s\": null", comma, name, text);
+      rpinn_context_clear_error(context);
+    }
   }
-  printf(json ? "]" : "\n");
+  if (json) printf("}");
 }
 
 /* Name and presets of one shipped problem; they load without fail, or the library is broken. */
@@ -54,7 +67,7 @@ static int run_list(const Options *options) {
     code = print_problem(context, i, options->json);
   if (options->json) printf("]");
   print_methods(options->json);
-  print_choices("backends", RPINN_SETTING_BACKEND, options->json);
+  print_backends(context, options->json);
   if (options->json) printf("}\n");
   rpinn_context_destroy(context);
   return code;

@@ -227,7 +227,7 @@ _rpinn() {
       return
       ;;
     'run --backend')
-      _rpinn_values "cpu plain" ""
+      _rpinn_values "cpu plain cuda" ""
       return
       ;;
     'run --precision')
@@ -431,7 +431,7 @@ _rpinn() {
       return
       ;;
     'check --backend')
-      _rpinn_values "cpu plain" ""
+      _rpinn_values "cpu plain cuda" ""
       return
       ;;
     'check --precision')
@@ -675,7 +675,7 @@ _rpinn() {
       return
       ;;
     'calibrate --backend')
-      _rpinn_values "cpu plain" ""
+      _rpinn_values "cpu plain cuda" ""
       return
       ;;
     'calibrate --precision')
@@ -911,7 +911,7 @@ _rpinn() {
       return
       ;;
     'weights --backend')
-      _rpinn_values "cpu plain" ""
+      _rpinn_values "cpu plain cuda" ""
       return
       ;;
     'weights --precision')

@@ -4,8 +4,13 @@
 
 #include "check.h"
 
+#include "device.h"
+
 #include "mock_backend.h"
 #include "posterior.h"
+#if defined(RPINN_TESTS_HAVE_EMULATED_DEVICE)
+#include "emulated_device.h"
+#endif
 
 /* ---- numbers ---- */
 
@@ -58,6 +63,8 @@ static inline void add_candidates(const char *name, const RpinnBackendOperations
                                   Candidate *candidates, size_t *count) {
   static const double tolerances[] = {
       [RPINN_PRECISION_FLOAT] = 1e-5, [RPINN_PRECISION_DOUBLE] = 1e-12, [RPINN_PRECISION_TF32] = 1e-2};
+  const char *only = getenv("RPINN_TEST_BACKEND"); /* the name of the one to try */
+  if (only && strcmp(only, name)) return;
   for (unsigned precision = 0; precision < sizeof tolerances / sizeof tolerances[0]; precision++) {
     if (!(operations->precisions >> precision & 1)) continue;
     assert_true(*count < MAX_CANDIDATES);
@@ -65,7 +72,17 @@ static inline void add_candidates(const char *name, const RpinnBackendOperations
   }
 }
 
-/* Those of the build, in the order of the list. */
+/* Is there one? Says so where there is none. */
+static inline bool has_gpu(void) {
+  RpinnContext *context = rpinn_context_create();
+  assert_non_null(context);
+  RpinnStatus status = rpinn_cuda_device_find(context, NULL, NULL);
+  if (status != RPINN_OK) print_message("skipped: %s\n", rpinn_context_error(context)->message);
+  rpinn_context_destroy(context);
+  return status == RPINN_OK;
+}
+
+/* Those of the build that this machine can run, in the order of the list. */
 static inline size_t built_candidates(Candidate candidates[MAX_CANDIDATES]) {
   static const char *const names[] = {
 #define BACKEND_NAME(operations, name) name,
@@ -74,13 +91,17 @@ static inline size_t built_candidates(Candidate candidates[MAX_CANDIDATES]) {
   };
   size_t count = 0;
   for (size_t i = 0; rpinn_backend_at(i); i++)
-    add_candidates(names[i], rpinn_backend_at(i), false, candidates, &count);
+    if (rpinn_backend_at(i) != &rpinn_cuda_backend || has_gpu())
+      add_candidates(names[i], rpinn_backend_at(i), false, candidates, &count);
   return count;
 }
 
 /* … and the mock ones. */
 static inline size_t all_candidates(Candidate candidates[MAX_CANDIDATES]) {
   size_t count = built_candidates(candidates);
+#if defined(RPINN_TESTS_HAVE_EMULATED_DEVICE)
+  add_candidates("emulated cuda", &emulated_cuda_backend, false, candidates, &count);
+#endif
   add_candidates("mock", &mock_backend, true, candidates, &count);
   add_candidates("bare mock", &mock_bare_backend, true, candidates, &count);
   add_candidates("mock of plain", &mock_plain_backend, true, candidates, &count);

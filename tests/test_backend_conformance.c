@@ -366,7 +366,7 @@ static void backends_conform(void **state) {
   Candidate candidates[MAX_CANDIDATES];
   ProblemList *list = list_problems();
   size_t count = all_candidates(candidates);
-  assert_true(list->count > 15 && count > 7);
+  assert_true(list->count > 15 && (count > 7 || getenv("RPINN_TEST_BACKEND")));
   for (size_t i = 0; i < list->count; i++) compare_file(list->names[i], candidates, count);
   free(list);
 }

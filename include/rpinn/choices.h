@@ -104,7 +104,8 @@ typedef enum RpinnStart { RPINN_START_LIST(RPINN_CHOICE_ENUMERATOR) RPINN_START_
 
 #define RPINN_BACKEND_LIST(X)                                                                                \
   X(rpinn_cpu_backend, "cpu")                                                                                \
-  X(rpinn_plain_backend, "plain")
+  X(rpinn_plain_backend, "plain")                                                                            \
+  X(rpinn_cuda_backend, "cuda")
 
 #define RPINN_PRECISION_LIST(X)                                                                              \
   X(RPINN_PRECISION_FLOAT, "float")                                                                          \

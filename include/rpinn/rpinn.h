@@ -2,6 +2,7 @@
 #ifndef RPINN_RPINN_H
 #define RPINN_RPINN_H
 
+#include "rpinn/backends.h"
 #include "rpinn/bench.h"
 #include "rpinn/calibrate.h"
 #include "rpinn/check.h"

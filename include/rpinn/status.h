@@ -23,7 +23,8 @@ extern "C" {
   X(ERROR_MEMORY, 1, "out of memory")                                                                        \
   X(ERROR_IO, 1, "a file could not be read or written")                                                      \
   X(ERROR_NUMERIC, 1, "a result is not finite where it must be")                                             \
-  X(ERROR_INTERRUPTED, 130, "interrupted by the caller")
+  X(ERROR_INTERRUPTED, 130, "interrupted by the caller")                                                     \
+  X(ERROR_DEVICE, 1, "a GPU is missing, or failed")
 
 typedef enum RpinnStatus {
 #define RPINN_STATUS_ENUM(name, exit_code, meaning) RPINN_##name,

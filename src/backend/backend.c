@@ -1,6 +1,9 @@
 /* The list of backends, and what all of them share. */
 #include "backend.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const RpinnBackendOperations *const backends[] = {
 #define RPINN_BACKEND_ROW(operations, name) &operations,
     RPINN_BACKEND_LIST(RPINN_BACKEND_ROW)
@@ -20,6 +23,29 @@ const RpinnBackendOperations *rpinn_backend_in_place_of(const RpinnBackendOperat
 
 const RpinnBackendOperations *rpinn_backend_at(size_t index) {
   return index < sizeof backends / sizeof backends[0] ? rpinn_backend_in_place_of(backends[index]) : NULL;
+}
+
+RpinnStatus rpinn_backend_describe(RpinnContext *context, const char *name, char *text, size_t size) {
+  static const char *const names[] = {
+#define RPINN_BACKEND_NAME(operations, name) name,
+      RPINN_BACKEND_LIST(RPINN_BACKEND_NAME)
+#undef RPINN_BACKEND_NAME
+  };
+  size_t index = 0, count = sizeof names / sizeof names[0];
+  while (index < count && strcmp(names[index], name)) index++;
+  if (index == count)
+    return rpinn_fail(context, RPINN_ERROR_INPUT, "there is no backend '%s', expected %s", name,
+                      RPINN_CHOICES(RPINN_BACKEND_LIST));
+  RpinnText line = {0};
+  RpinnStatus status = RPINN_OK;
+  if (backends[index]->describe)
+    status = backends[index]->describe(context, &line);
+  else
+    rpinn_text_append(&line, "on every machine");
+  if (status == RPINN_OK && line.failed) status = rpinn_fail_memory(context);
+  if (status == RPINN_OK) snprintf(text, size, "%s", line.bytes);
+  rpinn_text_free(&line);
+  return status;
 }
 
 RpinnBatchMember rpinn_batch_member(const RpinnEnergyModel *model, const RpinnMemberBatch *batch, size_t k) {

@@ -19,8 +19,10 @@
 #include "context.h"
 #include "network.h"
 #include "residual_program.h"
+#include "rpinn/backends.h"
 #include "rpinn/choices.h"
 #include "rpinn/target.h"
+#include "text.h"
 
 /* One fitted term. */
 typedef struct RpinnTermModel {
@@ -75,6 +77,10 @@ typedef struct RpinnBackend RpinnBackend;
 typedef struct RpinnBackendOperations {
   RpinnPrecision usual_precision; /* what it computes in when nothing is asked for */
   unsigned precisions;            /* what it can: one bit each */
+  /* What there is of it on this machine, as a line; fails with the reason where there is nothing. NULL: every machine has it. */
+  RpinnStatus (*describe)(RpinnContext *context, RpinnText *line);
+  /* What a member's bits depend on beside its inputs, as a line. NULL: nothing. */
+  RpinnStatus (*identify)(RpinnContext *context, RpinnText *line);
 
   /* ---- required ---- */
   RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,

@@ -229,6 +229,18 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
   return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
 }
 
+RpinnStatus rpinn_posterior_identify_backend(RpinnContext *context, const RpinnPosterior *posterior,
+                                             RpinnText *text) {
+  const RpinnSettingsValues *settings = &posterior->problem->settings;
+  const RpinnBackendOperations *operations =
+      rpinn_backend_at((size_t)rpinn_settings_choice(settings, RPINN_SETTING_BACKEND));
+  if (!operations->identify) return RPINN_OK;
+  rpinn_text_append(text, "backend %s: ", settings->values[RPINN_SETTING_BACKEND].text);
+  RPINN_TRY(operations->identify(context, text));
+  rpinn_text_append(text, "\n");
+  return RPINN_OK;
+}
+
 static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required) {
   RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;

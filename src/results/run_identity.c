@@ -22,5 +22,6 @@ RpinnStatus rpinn_run_identity(RpinnContext *context, const RpinnPosterior *post
     if (data->given.count) rpinn_gaussian_term_write_given(posterior->problem, data, identity);
     if (data->mix) rpinn_point_set_write(posterior->problem, &data->points, identity);
   }
+  RPINN_TRY(rpinn_posterior_identify_backend(context, posterior, identity));
   return identity->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

@@ -89,7 +89,7 @@ const RpinnBackendOperations rpinn_toy_backend = {.usual_precision = RPINN_PRECI
                                                   .residuals = residuals};
 END
 sed -i 's/SOURCES /SOURCES toy\/toy_backend.c /' "$tree/src/backend/CMakeLists.txt"
-sed -i 's/^  X(rpinn_plain_backend, "plain")$/& \\\n  X(rpinn_toy_backend, "toy")/' "$tree/include/rpinn/choices.h"
+sed -i 's/^  X(rpinn_cuda_backend, "cuda")$/& \\\n  X(rpinn_toy_backend, "toy")/' "$tree/include/rpinn/choices.h"
 sed -i 's/SOURCES /SOURCES method_toy.c /' "$tree/src/results/CMakeLists.txt"
 sed -i 's/SOURCES /SOURCES maker_toy.c /' "$tree/src/run/CMakeLists.txt"
 sed -i 's/define RPINN_METHOD_LIST(X) .*/define RPINN_METHOD_LIST(X) X(toy, "lm", "prior", "3", "", "1e-3") \\/' "$tree/include/rpinn/methods.h"

@@ -1,0 +1,25 @@
+# Is there a CUDA compiler? Without one, or with -DRPINN_CUDA=OFF, all is built but the backend `cuda`, which then says so.
+#   RPINN_HAVE_CUDA           whether kernels are compiled
+#   RPINN_CUDA_ARCHITECTURES  machine code for compute capability 8.0 and 9.0, and PTX for those to come
+#   RpinnCuda::runtime        the CUDA runtime, linked statically: the driver is looked for at run time
+option(RPINN_CUDA "Build the backend cuda, where there is a CUDA compiler (nvcc)" ON)
+set(RPINN_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "What kernels are compiled for")
+set(RPINN_HAVE_CUDA FALSE)
+if(RPINN_CUDA AND NOT RPINN_FUZZ)
+  include(CheckLanguage)
+  check_language(CUDA)
+  find_package(CUDAToolkit QUIET)
+  if(CMAKE_CUDA_COMPILER AND TARGET CUDA::cudart_static)
+    set(CMAKE_CUDA_ARCHITECTURES "${RPINN_CUDA_ARCHITECTURES}")
+    enable_language(CUDA)
+    add_library(RpinnCuda::runtime INTERFACE IMPORTED)
+    target_link_libraries(RpinnCuda::runtime INTERFACE CUDA::cudart_static)
+    target_include_directories(RpinnCuda::runtime SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+    set(RPINN_HAVE_CUDA TRUE)
+    message(STATUS "backend cuda: built with CUDA ${CUDAToolkit_VERSION} for ${RPINN_CUDA_ARCHITECTURES}")
+  else()
+    message(STATUS "backend cuda: not built, there is no CUDA compiler (nvcc)")
+  endif()
+else()
+  message(STATUS "backend cuda: not built, as asked")
+endif()

@@ -1,0 +1,214 @@
+/* Whole runs of Adam: theta, m and v stay on the device, in its precision, from the first iteration of a call to the last. A launch
+ * makes as many iterations as take about half a second, so that no display or driver loses patience and others get their turn; how many
+ * leaves no mark on the bits. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cuda_engine.h"
+#include "steady_clock.h"
+
+static const double launch_seconds = 0.5;
+enum { MOST_STEPS = 1000, GROWTH = 16 }; /* of a launch; from a launch to the next */
+
+/* Work space of a slice. */
+typedef struct AdamWork {
+  double **scale, **shift; /* [count][N] of the prior */
+  double *numbers;
+  const double **from; /* [count] */
+  double **to;
+  int32_t *rows;  /* [count] which row of the steps is the member's */
+  size_t *begins; /* [num_begins] iterations at which members begin, each once */
+  size_t num_begins;
+  RpinnDeviceAdamStep *steps; /* [num_begins][MOST_STEPS] */
+  double *term_sums;
+} AdamWork;
+
+static void free_work(AdamWork *work) {
+  void *parts[] = {work->scale, work->shift,  work->numbers, (void *)work->from, work->to,
+                   work->rows,  work->begins, work->steps,   work->term_sums};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
+}
+
+/* The gradient of the prior is root^2 theta - root (root mean + xi). */
+static void fill_prior(const RpinnEnergyModel *model, const RpinnBatchMember *member, double *scale,
+                       double *shift) {
+  const double *offsets = member->offsets ? member->offsets + model->num_rows : NULL;
+  for (size_t j = 0; j < model->num_parameters; j++) {
+    double root = member->prior_root[j], xi = offsets && root > 0 ? offsets[j] : 0;
+    scale[j] = root * root;
+    shift[j] = root * (root * model->prior_mean[j] + xi);
+  }
+}
+
+/* Members that begin at the same iteration share their steps. */
+static void find_begins(const RpinnCudaSlice *slice, RpinnAdamState *const *states, AdamWork *work) {
+  for (size_t k = 0; k < slice->count; k++) {
+    size_t t = states[slice->first + k]->t, row = 0;
+    while (row < work->num_begins && work->begins[row] != t) row++;
+    if (row == work->num_begins) work->begins[work->num_begins++] = t;
+    work->rows[k] = (int32_t)row;
+  }
+}
+
+static bool make_work(const RpinnEnergyModel *model, const RpinnCudaSlice *slice,
+                      RpinnAdamState *const *states, AdamWork *work) {
+  size_t count = slice->count, N = model->num_parameters;
+  *work = (AdamWork){.scale = calloc(count, sizeof(double *)),
+                     .shift = calloc(count, sizeof(double *)),
+                     .numbers = malloc((2 * count * N + 1) * sizeof(double)),
+                     .from = calloc(count, sizeof(double *)),
+                     .to = calloc(count, sizeof(double *)),
+                     .rows = calloc(count, sizeof(int32_t)),
+                     .begins = calloc(count, sizeof(size_t)),
+                     .term_sums = malloc((count * model->num_terms + 1) * sizeof(double))};
+  if (!work->scale || !work->shift || !work->numbers || !work->from || !work->to || !work->rows ||
+      !work->begins || !work->term_sums)
+    return false;
+  for (size_t k = 0; k < count; k++) {
+    work->scale[k] = work->numbers + 2 * k * N;
+    work->shift[k] = work->scale[k] + N;
+    fill_prior(model, &slice->members[k], work->scale[k], work->shift[k]);
+  }
+  find_begins(slice, states, work);
+  work->steps = malloc(work->num_begins * MOST_STEPS * sizeof *work->steps);
+  return work->steps != NULL;
+}
+
+/* ---- to the device and back ---- */
+
+enum { STATE_THETA, STATE_M, STATE_V };
+
+static double *part_of(const RpinnAdamState *state, int part) {
+  return part == STATE_THETA ? state->theta : part == STATE_M ? state->m : state->v;
+}
+
+static RpinnStatus put_state(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                             RpinnAdamState *const *states, int part, RpinnDeviceBuffer buffer,
+                             AdamWork *work, void **memory) {
+  for (size_t k = 0; k < slice->count; k++) work->from[k] = part_of(states[slice->first + k], part);
+  return rpinn_cuda_put_vectors(context, engine, buffer, slice->count, work->from, NULL, memory);
+}
+
+static RpinnStatus get_state(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                             RpinnAdamState *const *states, int part, RpinnDeviceBuffer buffer,
+                             AdamWork *work) {
+  for (size_t k = 0; k < slice->count; k++) work->to[k] = part_of(states[slice->first + k], part);
+  return rpinn_cuda_get_vectors(context, engine, buffer, slice->count, work->to);
+}
+
+static RpinnStatus put_all(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                           const RpinnAdamRule *rule, RpinnAdamState *const *states, AdamWork *work) {
+  RpinnDeviceCall *call = &slice->call;
+  size_t count = slice->count;
+  call->task = RPINN_TASK_ADAM;
+  call->wants_gradient = 1;
+  call->beta1 = rule->beta1;
+  call->beta2 = rule->beta2;
+  call->epsilon = rule->epsilon;
+  RPINN_TRY(rpinn_cuda_put_offsets(context, engine, slice));
+  RPINN_TRY(put_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work, &call->m));
+  RPINN_TRY(put_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work, &call->v));
+  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SCALE, count,
+                                   (const double *const *)work->scale, NULL, &call->prior_scale));
+  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SHIFT, count,
+                                   (const double *const *)work->shift, NULL, &call->prior_shift));
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_THETA_BEFORE,
+                               count * engine->layout.size * engine->real_size, &call->theta_before));
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_STEP_ROW, count * sizeof(int32_t),
+                               (void **)&call->step_row));
+  RPINN_TRY(engine->device->operations->write(context, engine->device, (void *)call->step_row, work->rows,
+                                              count * sizeof(int32_t)));
+  return rpinn_cuda_clear_gradient(context, engine, slice);
+}
+
+/* ---- iterations ---- */
+
+/* rate_t / (1 - beta1^(t+1)) and 1 / sqrt(1 - beta2^(t+1)) */
+static RpinnDeviceAdamStep step_of(const RpinnAdamRule *rule, size_t t) {
+  double steps = (double)(t + 1);
+  double rate = rule->learning_rate * pow(rule->decay_rate, (double)t / rule->decay_steps);
+  return (RpinnDeviceAdamStep){.rate = rate / (1 - pow(rule->beta1, steps)),
+                               .root_scale = 1 / sqrt(1 - pow(rule->beta2, steps))};
+}
+
+static size_t steps_of_launch(const RpinnCudaEngine *engine, size_t members, size_t last, size_t left) {
+  double seconds = engine->step_seconds;
+  if (members > engine->step_members) seconds *= (double)members / (double)engine->step_members;
+  double fit = seconds > 0 ? launch_seconds / seconds : 1;
+  size_t steps = fit < 1 ? 1 : fit > MOST_STEPS ? MOST_STEPS : (size_t)fit;
+  if (last && steps > GROWTH * last) steps = GROWTH * last;
+  return steps < left ? steps : left;
+}
+
+static RpinnStatus launch_steps(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                                const RpinnAdamRule *rule, AdamWork *work, size_t done, size_t steps) {
+  RpinnDeviceCall *call = &slice->call;
+  size_t bytes = work->num_begins * steps * sizeof *work->steps;
+  for (size_t row = 0; row < work->num_begins; row++)
+    for (size_t i = 0; i < steps; i++)
+      work->steps[row * steps + i] = step_of(rule, work->begins[row] + done + i);
+  call->num_steps = (int32_t)steps;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_STEPS, bytes, (void **)&call->steps));
+  RPINN_TRY(
+      engine->device->operations->write(context, engine->device, (void *)call->steps, work->steps, bytes));
+  double start = rpinn_steady_seconds();
+  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  double seconds = rpinn_steady_seconds() - start;
+  engine->launch_seconds += seconds;
+  engine->step_seconds = seconds / (double)steps;
+  engine->step_members = slice->count;
+  return RPINN_OK;
+}
+
+/* The energies where the last gradient was taken. */
+static RpinnStatus get_energies(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                                RpinnAdamState *const *states, AdamWork *work, double *energies) {
+  const RpinnEnergyModel *model = engine->base.model;
+  RPINN_TRY(engine->device->operations->read(context, engine->device, work->term_sums, slice->call.term_sums,
+                                             slice->count * model->num_terms * sizeof(double)));
+  RPINN_TRY(get_state(context, engine, slice, states, STATE_THETA, RPINN_BUFFER_THETA_BEFORE, work));
+  for (size_t k = 0; k < slice->count; k++) {
+    double *energy = &energies[slice->first + k];
+    *energy = 0;
+    for (size_t t = 0; t < model->num_terms; t++) *energy += 0.5 * work->term_sums[k * model->num_terms + t];
+    *energy += rpinn_model_prior_energy(model, &slice->members[k], NULL);
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus advance(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                           const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
+                           AdamWork *work, double *energies) {
+  size_t steps = 0;
+  RPINN_TRY(put_all(context, engine, slice, rule, states, work));
+  for (size_t done = 0; done < num_steps; done += steps) {
+    steps = steps_of_launch(engine, slice->count, steps, num_steps - done);
+    RPINN_TRY(launch_steps(context, engine, slice, rule, work, done, steps));
+  }
+  RPINN_TRY(get_energies(context, engine, slice, states, work, energies));
+  RPINN_TRY(get_state(context, engine, slice, states, STATE_THETA, RPINN_BUFFER_THETA, work));
+  RPINN_TRY(get_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work));
+  RPINN_TRY(get_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work));
+  for (size_t k = 0; k < slice->count; k++) states[slice->first + k]->t += num_steps;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_cuda_adam_advance(RpinnContext *context, RpinnBackend *backend,
+                                    const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
+                                    RpinnAdamState *const *states, size_t num_steps, double *energies) {
+  RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
+  size_t vectors = 5 * engine->layout.size * engine->real_size;
+  RpinnStatus status = RPINN_OK;
+  for (size_t first = 0; first < batch->num_members && status == RPINN_OK;) {
+    RpinnCudaSlice slice;
+    AdamWork work;
+    RPINN_TRY(rpinn_cuda_slice_open(context, engine, engine->terms, batch, states, first, vectors, &slice));
+    first += slice.count;
+    status = make_work(backend->model, &slice, states, &work)
+                 ? advance(context, engine, &slice, rule, states, num_steps, &work, energies)
+                 : rpinn_fail_memory(context);
+    free_work(&work);
+    rpinn_cuda_slice_close(&slice);
+  }
+  return status;
+}

@@ -1,0 +1,97 @@
+/* The life of an engine, and the table of what it does. */
+#include "cuda_engine.h"
+
+#include <stdlib.h>
+
+enum { WAVES = 4 }; /* of blocks in a group: enough to hide the end of the last one */
+static const size_t group_bytes = (size_t)1
+                                  << 30; /* that callers are to keep for the members of a group, about */
+
+static void destroy(RpinnBackend *backend) {
+  RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
+  if (!engine) return;
+  rpinn_work_tables_destroy(engine->terms);
+  rpinn_cuda_release_all(engine);
+  engine->device->operations->close(engine->device);
+  if (engine->arena) rpinn_arena_destroy(engine->arena);
+  free(engine);
+}
+
+static const RpinnBackendOperations operations = {.destroy = destroy,
+                                                  .energies = rpinn_cuda_energies,
+                                                  .evaluate = rpinn_cuda_evaluate,
+                                                  .residuals = rpinn_cuda_residuals,
+                                                  .prepare = rpinn_cuda_prepare,
+                                                  .release = rpinn_cuda_release,
+                                                  .evaluate_prepared = rpinn_cuda_evaluate_prepared,
+                                                  .jacobian_times = rpinn_cuda_jacobian_times,
+                                                  .transposed_times = rpinn_cuda_transposed_times,
+                                                  .gram = rpinn_cuda_gram,
+                                                  .adam_advance = rpinn_cuda_adam_advance};
+
+/* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
+static size_t find_group(const RpinnCudaEngine *engine) {
+  size_t group = engine->device->num_multiprocessors * engine->terms->blocks * WAVES,
+         most = group_bytes / (10 * (engine->base.model->num_parameters + 1) * sizeof(double));
+  if (engine->device->most_members) most = engine->device->most_members;
+  if (group > most) group = most;
+  return group ? group : 1;
+}
+
+static RpinnStatus make_terms(RpinnContext *context, RpinnCudaEngine *engine) {
+  const RpinnEnergyModel *model = engine->base.model;
+  RpinnDeviceWorkItem *items = calloc(model->num_terms + 1, sizeof *items);
+  if (!items) return rpinn_fail_memory(context);
+  for (size_t t = 0; t < model->num_terms; t++)
+    items[t] = (RpinnDeviceWorkItem){model->terms[t].program, model->terms[t].num_points,
+                                     model->terms[t].points, &model->terms[t]};
+  RpinnStatus status = rpinn_work_tables_create(context, engine->device, model, &engine->layout,
+                                                engine->is_double, items, model->num_terms, &engine->terms);
+  free(items);
+  return status;
+}
+
+/* Members that do not take the fastest way, and why. */
+static void say_the_way(RpinnContext *context, const RpinnCudaEngine *engine) {
+  if (engine->is_double || engine->terms->is_fast) return;
+  rpinn_log(context, RPINN_LOG_INFO, "backend cuda: members take a slower way, for %s",
+            engine->terms->placement == RPINN_PLACE_ALL_SHARED
+                ? "they have an activation, a depth or derivatives that the fast kernel lacks"
+                : "they do not fit into the memory of a block of threads");
+}
+
+static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
+  const RpinnEnergyModel *model = engine->base.model;
+  size_t bytes = model->num_rows * sizeof(double);
+  engine->arena = rpinn_arena_create();
+  if (!engine->arena || !rpinn_parameter_layout_make(engine->arena, model, &engine->layout))
+    return rpinn_fail_memory(context);
+  RPINN_TRY(make_terms(context, engine));
+  RPINN_TRY(engine->device->operations->allocate(context, engine->device, bytes + 16, &engine->model_scale));
+  RPINN_TRY(engine->device->operations->write(context, engine->device, engine->model_scale, model->row_scale,
+                                              bytes));
+  engine->base.group = find_group(engine);
+  say_the_way(context, engine);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
+                                     const RpinnEnergyModel *model, RpinnPrecision precision,
+                                     RpinnBackend **backend) {
+  RpinnCudaEngine *engine = calloc(1, sizeof *engine);
+  *backend = NULL;
+  if (!engine) {
+    device->operations->close(device);
+    return rpinn_fail_memory(context);
+  }
+  engine->base = (RpinnBackend){&operations, model, 1};
+  engine->device = device;
+  engine->is_double = precision == RPINN_PRECISION_DOUBLE;
+  engine->real_size = engine->is_double ? sizeof(double) : sizeof(float);
+  RpinnStatus status = fill(context, engine);
+  if (status == RPINN_OK)
+    *backend = &engine->base;
+  else
+    destroy(&engine->base);
+  return status;
+}

@@ -1,0 +1,134 @@
+/* The backend `cuda` in one precision: members on a device, a block of threads each.
+ *
+ * What a call needs goes to buffers of the device that grow as needed and stay; a call of more members than there is memory for is
+ * made in slices. The prior's energies are added here, in double. */
+#ifndef RPINN_BACKEND_CUDA_CUDA_ENGINE_H
+#define RPINN_BACKEND_CUDA_CUDA_ENGINE_H
+
+#include "backend.h"
+#include "device_work.h"
+
+/* Arrays of the device, one part for each member: RpinnDeviceCall and RpinnDeviceProduct say what they are. */
+typedef enum RpinnDeviceBuffer {
+  RPINN_BUFFER_THETA,
+  RPINN_BUFFER_THETA_BEFORE,
+  RPINN_BUFFER_GRADIENT,
+  RPINN_BUFFER_M,
+  RPINN_BUFFER_V,
+  RPINN_BUFFER_PRIOR_SCALE,
+  RPINN_BUFFER_PRIOR_SHIFT,
+  RPINN_BUFFER_ROW_SCALE,
+  RPINN_BUFFER_OFFSETS,
+  RPINN_BUFFER_WEIGHTS,
+  RPINN_BUFFER_RESULTS,
+  RPINN_BUFFER_SQUARES,
+  RPINN_BUFFER_TERM_SUMS,
+  RPINN_BUFFER_MIXED,
+  RPINN_BUFFER_UNKNOWN_SLOPES,
+  RPINN_BUFFER_REGISTERS,
+  RPINN_BUFFER_WORKSPACE,
+  RPINN_BUFFER_SLOPES,
+  RPINN_BUFFER_ROWS,
+  RPINN_BUFFER_JACOBIAN,
+  RPINN_BUFFER_INPUTS,
+  RPINN_BUFFER_OUTPUTS,
+  RPINN_BUFFER_STEPS,
+  RPINN_BUFFER_STEP_ROW,
+  RPINN_NUM_DEVICE_BUFFERS
+} RpinnDeviceBuffer;
+
+typedef struct RpinnGrowingMemory {
+  void *memory;
+  size_t bytes;
+} RpinnGrowingMemory;
+
+typedef struct RpinnCudaEngine {
+  RpinnBackend base;
+  RpinnDevice *device;
+  bool is_double;
+  size_t real_size;
+  RpinnArena *arena;
+  RpinnParameterLayout layout;
+  RpinnWorkTables *terms;
+  void *model_scale; /* the model's row scales, on the device */
+  RpinnGrowingMemory buffers[RPINN_NUM_DEVICE_BUFFERS];
+  RpinnGrowingMemory staging; /* of the host, for one copy at a time */
+  double step_seconds;        /* of one iteration of Adam of a whole launch, as last seen; 0: none was made */
+  size_t step_members;        /* of that launch */
+  double launch_seconds;      /* of all launches of Adam so far */
+} RpinnCudaEngine;
+
+/* Takes over the device, also where it fails. */
+RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
+                                     const RpinnEnergyModel *model, RpinnPrecision precision,
+                                     RpinnBackend **backend);
+
+/* ---- memory and copies: cuda_memory.c ---- */
+
+/* Room for `bytes` in a buffer, whose contents are lost where it grows. */
+RpinnStatus rpinn_cuda_reserve(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
+                               size_t bytes, void **memory);
+/* Memory of the host for one copy. */
+RpinnStatus rpinn_cuda_stage(RpinnContext *context, RpinnCudaEngine *engine, size_t bytes, void **memory);
+void rpinn_cuda_release_all(RpinnCudaEngine *engine);
+/* Vectors like theta, [N] of each of count members, to a buffer in the device's layout, and back. rest: as in rpinn_layout_pack. */
+RpinnStatus rpinn_cuda_put_vectors(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
+                                   size_t count, const double *const *vectors, const double *rest,
+                                   void **memory);
+RpinnStatus rpinn_cuda_get_vectors(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
+                                   size_t count, double *const *vectors);
+/* Numbers, [size] of each of count members (NULL: zeros), to a buffer, and back. */
+RpinnStatus rpinn_cuda_put_numbers(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
+                                   size_t count, size_t size, const double *const *numbers, void **memory);
+RpinnStatus rpinn_cuda_get_numbers(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
+                                   size_t count, size_t size, double *const *numbers);
+
+/* ---- launches: cuda_launch.c ---- */
+
+/* A slice of a batch: its members, each with what the model has where it has nothing of its own. */
+typedef struct RpinnCudaSlice {
+  size_t first, count;
+  RpinnBatchMember *members; /* [count] */
+  const double **vectors;    /* [count] to fill, for copies */
+  RpinnDeviceCall call;      /* with the members' parameters, scales and scratch */
+} RpinnCudaSlice;
+
+/* The slice of a batch from its member `first` on, at most as many as there is memory for when each needs `bytes` beside what every
+ * call needs. states: of Adam, whose theta counts; may be NULL. */
+RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine,
+                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch,
+                                  RpinnAdamState *const *states, size_t first, size_t bytes,
+                                  RpinnCudaSlice *slice);
+void rpinn_cuda_slice_close(RpinnCudaSlice *slice);
+RpinnStatus rpinn_cuda_put_offsets(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
+RpinnStatus rpinn_cuda_clear_gradient(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
+RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, const RpinnWorkTables *tables,
+                              const RpinnCudaSlice *slice);
+
+/* ---- what a backend does ---- */
+
+RpinnStatus rpinn_cuda_energies(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                                double *energies, double *const *gradients, double *const *term_energies);
+RpinnStatus rpinn_cuda_adam_advance(RpinnContext *context, RpinnBackend *backend,
+                                    const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
+                                    RpinnAdamState *const *states, size_t num_steps, double *energies);
+RpinnStatus rpinn_cuda_residuals(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                                 double *const *rows, double *const *jacobians);
+RpinnStatus rpinn_cuda_jacobian_times(RpinnContext *context, RpinnBackend *backend,
+                                      const RpinnMemberBatch *batch, const double *const *directions,
+                                      double *const *products);
+RpinnStatus rpinn_cuda_transposed_times(RpinnContext *context, RpinnBackend *backend,
+                                        const RpinnMemberBatch *batch, const double *const *weights,
+                                        double *const *products);
+RpinnStatus rpinn_cuda_gram(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                            const double *const *scales, double *const *rows, double *const *grams);
+RpinnStatus rpinn_cuda_evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                                const RpinnEvaluation *evaluation, double *const *values);
+RpinnStatus rpinn_cuda_prepare(RpinnContext *context, RpinnBackend *backend,
+                               const RpinnEvaluation *evaluation, void **prepared);
+void rpinn_cuda_release(RpinnBackend *backend, void *prepared);
+RpinnStatus rpinn_cuda_evaluate_prepared(RpinnContext *context, RpinnBackend *backend,
+                                         const RpinnMemberBatch *batch, void *prepared,
+                                         double *const *values);
+
+#endif

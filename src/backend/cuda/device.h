@@ -1,0 +1,40 @@
+/* A device that runs the kernels: a GPU (cuda_device.c), or in the tests the host itself (tests/emulated_device.c). One is used
+ * by one thread at a time; every call has finished when it returns. */
+#ifndef RPINN_BACKEND_CUDA_DEVICE_H
+#define RPINN_BACKEND_CUDA_DEVICE_H
+
+#include "context.h"
+#include "kernel_launch.h"
+#include "text.h"
+
+typedef struct RpinnDevice RpinnDevice;
+
+typedef struct RpinnDeviceOperations {
+  void (*close)(RpinnDevice *device);
+  RpinnStatus (*allocate)(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory);
+  void (*release)(RpinnDevice *device, void *memory); /* accepts NULL */
+  RpinnStatus (*write)(RpinnContext *context, RpinnDevice *device, void *to, const void *from, size_t bytes);
+  RpinnStatus (*read)(RpinnContext *context, RpinnDevice *device, void *to, const void *from, size_t bytes);
+  RpinnStatus (*clear)(RpinnContext *context, RpinnDevice *device, void *memory, size_t bytes);
+  RpinnStatus (*run_members)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                             const RpinnDeviceWork *work, const RpinnDeviceCall *call);
+  RpinnStatus (*run_product)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                             const RpinnDeviceWork *work, const RpinnDeviceProduct *product);
+} RpinnDeviceOperations;
+
+struct RpinnDevice {
+  const RpinnDeviceOperations *operations;
+  size_t num_multiprocessors;
+  size_t shared_per_block, shared_per_multiprocessor; /* bytes */
+  size_t memory;                                      /* bytes */
+  size_t most_members; /* that a group is to have; 0: as many as keep it busy */
+};
+
+/* The GPU of this process, with a stream of its own. A build without CUDA fails with RPINN_ERROR_UNSUPPORTED, a machine without a
+ * GPU that can be used with RPINN_ERROR_DEVICE, both with a sentence. */
+RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device);
+/* Could one be opened? Its name and size as a line, and what bits depend on: the architecture and the version of CUDA. Either may
+ * be NULL. */
+RpinnStatus rpinn_cuda_device_find(RpinnContext *context, RpinnText *description, RpinnText *identity);
+
+#endif

@@ -1,0 +1,37 @@
+/* From C to the kernels. Functions return CUDA's error code, 0 where all went well; the emulated device of the tests has the same
+ * functions under names of its own. */
+#ifndef RPINN_BACKEND_CUDA_KERNEL_LAUNCH_H
+#define RPINN_BACKEND_CUDA_KERNEL_LAUNCH_H
+
+#include <stddef.h>
+
+#include "device_tables.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How one launch is made. */
+typedef struct RpinnLaunch {
+  int is_double;
+  int is_fast;         /* by the kernel whose shapes and tiles are compiled by themselves */
+  size_t shared_bytes; /* of a block */
+  size_t num_members;
+  void *stream; /* CUDA's */
+} RpinnLaunch;
+
+/* Members by the kernel that fits; below, those of one precision by the kernel for all shapes. */
+int rpinn_cuda_run_members(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                           const RpinnDeviceCall *call);
+int rpinn_cuda_run_members_float(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                                 const RpinnDeviceCall *call);
+int rpinn_cuda_run_members_double(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                                  const RpinnDeviceCall *call);
+int rpinn_cuda_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                           const RpinnDeviceProduct *product);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+/* The backend `cuda` without a GPU: its kernels, compiled for the host, run one thread to a block. What is tested so is the same source
+ * as a GPU runs, but for what only many threads can get wrong. Groups have 7 members. For tests with LINKS emulated_device. */
+#ifndef RPINN_TESTS_EMULATED_DEVICE_H
+#define RPINN_TESTS_EMULATED_DEVICE_H
+
+#include "backend.h"
+
+enum { EMULATED_GROUP = 7 };
+
+extern const RpinnBackendOperations emulated_cuda_backend;
+
+/* A device whose blocks have as much shared memory as this, in bytes; 0: as much as a GPU has. For small ones, members go slower ways. */
+void emulated_device_limit(size_t shared_per_block);
+/* The call of the device, counted from now on and from 0, that fails; SIZE_MAX: none. */
+void emulated_device_fail_at(size_t call);
+
+#endif
