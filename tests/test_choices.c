@@ -27,7 +27,7 @@ static void words_are_those_of_the_manual(void **state) {
                {RPINN_SETTING_START, "glorot|prior|member|map|zero|normal|zero_then_normal|a run directory"},
                {RPINN_SETTING_BACKEND, "cpu|plain|cuda"},
                {RPINN_SETTING_PRECISION, "float|double|tf32"},
-               {RPINN_SETTING_CORRECT, "none|mh"}};
+               {RPINN_SETTING_CORRECT, "none|mh|nuts"}};
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
     assert_string_equal(rpinn_setting_definition(cases[k].setting)->choices, cases[k].choices);
 }
