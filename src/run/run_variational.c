@@ -226,7 +226,7 @@ static RpinnStatus store_draw(Session *session, uint64_t index) {
       .parameters = session->theta,
       .num_statistics = session->num_statistics,
       .statistics = statistics,
-      .stop = rpinn_stop_name(start->converged ? RPINN_STOP_NO_PROGRESS : RPINN_STOP_BUDGET)};
+      .stop = rpinn_stop_name(start->converged > 0 ? RPINN_STOP_NO_PROGRESS : RPINN_STOP_BUDGET)};
   return rpinn_member_store_put(session->context, session->run->store, &member);
 }
 
