@@ -135,7 +135,7 @@ for long in "parameters 20000" "functions 6000"; do
   run 0 "${moved[@]}" --out "$kernel-whole"
   same "$kernel-whole" "$kernel-broken" posterior.nc predictions.csv summary.csv svgd_trace.csv
 done
-mistake "kernel: parameters, is now" "${svgd[@]}" --kernel functions --out svgd-one --resume
+mistake "was nothing, is now   kernel: functions" "${svgd[@]}" --kernel functions --out svgd-one --resume
 mistake "did you mean 'functions'?" "${svgd[@]}" --kernel function --out never
 mistake "this run has 30 particles" "${svgd[@]}" --samples 40 --out svgd-one --resume
 run 0 "${svgd[@]}" --optimizer adagrad --repulsion undivided --start normal --out svgd-adagrad
