@@ -17,7 +17,8 @@ RPINN_INLINE void finish_entry(const RpinnDeviceWork &work, const RpinnDevicePro
   const RpinnDeviceItem &item = item_of_row(work, row);
   int N = work.num_parameters, own = row - item.first_row;
   const double *results = product.results + k * work.num_results + item.first_result;
-  const Real *slopes = (const Real *)product.slopes + (k * work.num_results + item.first_result) * (int64_t)N + column;
+  const Real *slopes = (const Real *)product.slopes;
+  if (slopes) slopes += (k * work.num_results + item.first_result) * (int64_t)N + column;
   const double *scales = product.row_scale + k * product.scale_step + item.first_row;
   double value = 0;
   if (item.mix < 0) {

@@ -340,7 +340,7 @@ RPINN_INLINE void fill_member(Member<Real, FAST> &member, RpinnDeviceWork &work,
   member.own_arrays = has_arrays ? arrays : (Real *)call.workspace + k * work.arrays_size;
   member.gradient = (Real *)call.gradient + k * work.layout_size;
   member.registers = (Real *)call.registers + k * work.registers_size;
-  member.slopes = (Real *)call.slopes + k * work.num_results * (int64_t)work.num_parameters;
+  member.slopes = call.slopes ? (Real *)call.slopes + k * work.num_results * (int64_t)work.num_parameters : 0;
   member.row_scale = call.row_scale + k * call.scale_step;
   member.offsets = call.offsets ? call.offsets + k * work.num_rows : 0;
   member.weights = call.weights ? call.weights + k * work.num_rows : 0;

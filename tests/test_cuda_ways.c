@@ -1,0 +1,140 @@
+/* The ways of members on the backend `cuda`, on the emulated device: by the fast kernel, by the general one, and where a block has too
+ * little shared memory for arrays or for parameters. All agree with `plain`. A device that fails says so, whenever it does. */
+#include "problem_folder.h"
+
+#include "backend_bench.h"
+#include "cuda_engine.h"
+
+enum { KIB = 1024 };
+
+/* Gradients of three members with offsets, and how far they are from those of `plain`, in relation to their size. */
+static double gradient_error(Subject *subject) {
+  double worst = 0, *theta = numbers(subject->N), *offsets = numbers(subject->M + subject->N),
+         *found = numbers(subject->N), *expected = numbers(subject->N), energy, right;
+  for (size_t k = 0; k < 3; k++) {
+    RpinnBatchMember member = {.theta = theta, .offsets = offsets};
+    RpinnMemberBatch batch = {1, &member};
+    rpinn_posterior_start_glorot(subject->oracle, k, theta);
+    round_numbers(theta, subject->N);
+    rpinn_posterior_draw_offsets(subject->oracle, k, offsets);
+    require(subject,
+            rpinn_backend_energies(subject->context, subject->backend, &batch, &energy, &found, NULL));
+    require(subject, rpinn_backend_energies(subject->context, subject->oracle->backend, &batch, &right,
+                                            &expected, NULL));
+    check_relative(energy, right, 1e-5);
+    double error = distance(found, expected, subject->N) / norm(expected, subject->N);
+    if (!(error <= worst)) worst = error;
+  }
+  free(theta);
+  free(offsets);
+  free(found);
+  free(expected);
+  return worst;
+}
+
+static void members_take_the_way_that_fits(void **state) {
+  (void)state;
+  static const struct {
+    const char *problem;
+    size_t shared;
+    bool is_fast;
+    RpinnDevicePlacement placement;
+  } cases[] = {{"poisson-nonlinear", 0, true, RPINN_PLACE_ALL_SHARED},
+               {"poisson-nonlinear", 16 * KIB, false, RPINN_PLACE_ARRAYS_SHARED},
+               {"poisson-nonlinear", 4 * KIB, false, RPINN_PLACE_ALL_GLOBAL},
+               {"tests/problems/wave-3d.yaml", 0, false, RPINN_PLACE_ALL_SHARED},
+               {"tests/problems/gaussian-term.yaml", 4 * KIB, false, RPINN_PLACE_ALL_GLOBAL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char path[1024];
+    bool is_file = strchr(cases[i].problem, '/') != NULL;
+    snprintf(path, sizeof path, "%s%s%s", is_file ? getenv("RPINN_SOURCE_DIR") : "", is_file ? "/" : "",
+             cases[i].problem);
+    Subject subject = open_subject(path);
+    emulated_device_limit(cases[i].shared);
+    take_candidate(&subject,
+                   &(Candidate){"emulated cuda", &emulated_cuda_backend, RPINN_PRECISION_FLOAT, 1e-5, false});
+    emulated_device_limit(0);
+    const RpinnWorkTables *terms = ((const RpinnCudaEngine *)subject.backend)->terms;
+    check_true(terms->placement == cases[i].placement && terms->is_fast == cases[i].is_fast,
+               "%s with %zu bytes: placement %d, %s", cases[i].problem, cases[i].shared, terms->placement,
+               terms->is_fast ? "fast" : "general");
+    double error = gradient_error(&subject);
+    check_true(error < 1e-5, "%s with %zu bytes: gradient error %g", cases[i].problem, cases[i].shared,
+               error);
+    close_subject(&subject);
+  }
+}
+
+/* What is asked of a device from its opening to a gradient, J and an iteration of Adam. */
+static RpinnStatus do_all(Subject *subject, double *theta, double *gradient, double *rows, double *J) {
+  RpinnBatchMember member = {.theta = theta};
+  RpinnMemberBatch batch = {1, &member};
+  RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
+  double *m = numbers(subject->N), *v = numbers(subject->N), energy;
+  RpinnAdamState own = {theta, m, v, 0}, *states = &own;
+  RpinnBackend *backend;
+  RpinnStatus status =
+      emulated_cuda_backend.create(subject->context, subject->model, RPINN_PRECISION_FLOAT, &backend);
+  if (status == RPINN_OK)
+    status = rpinn_backend_energies(subject->context, backend, &batch, &energy, &gradient, NULL);
+  if (status == RPINN_OK) status = rpinn_backend_residuals(subject->context, backend, &batch, &rows, &J);
+  if (status == RPINN_OK)
+    status = rpinn_backend_adam_advance(subject->context, backend, &batch, &rule, &states, 1, &energy);
+  rpinn_backend_destroy(backend);
+  free(m);
+  free(v);
+  return status;
+}
+
+static void a_device_that_fails_says_so(void **state) {
+  (void)state;
+  Subject subject = open_subject("poisson-linear");
+  double *theta = numbers(subject.N), *gradient = numbers(subject.N), *rows = numbers(subject.M),
+         *J = numbers(subject.M * subject.N);
+  size_t call = 0;
+  for (;; call++) {
+    rpinn_posterior_start_glorot(subject.oracle, 0, theta);
+    rpinn_context_clear_error(subject.context);
+    emulated_device_fail_at(call);
+    RpinnStatus status = do_all(&subject, theta, gradient, rows, J);
+    if (status == RPINN_OK) break;
+    assert_int_equal(status, RPINN_ERROR_DEVICE);
+    assert_string_equal(rpinn_context_error(subject.context)->message, "the emulated device is lost");
+    assert_int_equal(rpinn_status_exit_code(status), 1);
+  }
+  emulated_device_fail_at(SIZE_MAX);
+  print_message("%zu calls of the device failed in turn\n", call);
+  assert_true(call > 40);
+  free(theta);
+  free(gradient);
+  free(rows);
+  free(J);
+  close_subject(&subject);
+}
+
+/* A machine without a GPU, or a build without CUDA. */
+static void nobody_gets_numbers_without_a_gpu(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  char line[256];
+  RpinnStatus status = rpinn_backend_describe(context, "cuda", line, sizeof line);
+  if (status == RPINN_OK) {
+    print_message("skipped: there is a GPU, %s\n", line);
+  } else {
+    assert_true(status == RPINN_ERROR_DEVICE || status == RPINN_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(rpinn_context_error(context)->message, "backend cuda: "));
+  }
+  assert_int_equal(rpinn_backend_describe(context, "cpu", line, sizeof line), RPINN_OK);
+  assert_string_equal(line, "on every machine");
+  assert_int_equal(rpinn_backend_describe(context, "gpu", line, sizeof line), RPINN_ERROR_INPUT);
+  assert_string_equal(rpinn_context_error(context)->message,
+                      "there is no backend 'gpu', expected cpu|plain|cuda");
+  rpinn_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(members_take_the_way_that_fits),
+                                     cmocka_unit_test(a_device_that_fails_says_so),
+                                     cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
