@@ -104,6 +104,9 @@ int read_shard(RpinnContext *context, const Options *options, RpinnShard *shard)
 int read_task_shard(RpinnContext *context, const Options *options, RpinnTaskShard *shard);
 /* What a shard of a study has to say when it has ended; the exit code. */
 int report_task_shard(RpinnTaskShard shard, const Options *options, const char *folder, bool is_interrupted);
+/* A command that makes a folder of many runs: run_into with a context, signals caught, and --out or results/<problem>-<kind>. */
+int run_study(const Options *options, const char *kind,
+              int (*run_into)(RpinnContext *context, const Options *options, const char *folder));
 /* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
 RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */

@@ -1,7 +1,5 @@
 /* rpinn weights PROBLEM */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -61,19 +59,7 @@ static int search_into(RpinnContext *context, const Options *options, const char
 }
 
 static int run_weights(const Options *options) {
-  RpinnContext *context = make_context();
-  RpinnProblem *problem = NULL;
-  char usual[512]; /* names of problems have at most 200 bytes */
-  if (!context) return EXIT_MACHINE;
-  catch_signals(context);
-  go_on_without_readers();
-  RpinnStatus status = rpinn_problem_load(context, options->problem, &options->loading, &problem);
-  if (status == RPINN_OK) snprintf(usual, sizeof usual, "results/%s-weights", rpinn_problem_name(problem));
-  rpinn_problem_destroy(problem);
-  int code = status == RPINN_OK ? search_into(context, options, options->out ? options->out : usual)
-                                : report_failure(context, status);
-  rpinn_context_destroy(context);
-  return code;
+  return run_study(options, "weights", search_into);
 }
 
 const Command command_weights = {

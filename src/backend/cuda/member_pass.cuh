@@ -372,26 +372,27 @@ RPINN_INLINE void run_member(const RpinnDeviceWork &given_work, const RpinnDevic
   Real *theta = (Real *)call.theta + k * work.layout_size;
   copy_parameters(team, work.layout_size, (const Real *)theta, member.theta());
   barrier();
-  if (POINTS || call.task != RPINN_TASK_ADAM) {
+  if constexpr (POINTS) {
     all_tiles<Real, FAST, POINTS>(member);
-    if (POINTS) return;
+  } else if (call.task != RPINN_TASK_ADAM) {
+    all_tiles<Real, FAST, POINTS>(member);
     if (call.wants_gradient) sum_unknowns(member);
     if (call.task == RPINN_TASK_ENERGY) sum_squares(member);
-    return;
-  }
-  for (int step = 0; step < call.num_steps; step++) {
-    all_tiles<Real, FAST, POINTS>(member);
-    sum_unknowns(member);
-    if (step + 1 == call.num_steps) {
-      sum_squares(member);
-      copy_parameters(team, work.layout_size, (const Real *)member.theta(),
-                      (Real *)call.theta_before + k * work.layout_size);
+  } else {
+    for (int step = 0; step < call.num_steps; step++) {
+      all_tiles<Real, FAST, POINTS>(member);
+      sum_unknowns(member);
+      if (step + 1 == call.num_steps) {
+        sum_squares(member);
+        copy_parameters(team, work.layout_size, (const Real *)member.theta(),
+                        (Real *)call.theta_before + k * work.layout_size);
+      }
+      barrier();
+      adam_update(member, k * work.layout_size, call.steps[(int64_t)call.step_row[k] * call.num_steps + step]);
+      barrier();
     }
-    barrier();
-    adam_update(member, k * work.layout_size, call.steps[(int64_t)call.step_row[k] * call.num_steps + step]);
-    barrier();
+    copy_parameters(team, work.layout_size, (const Real *)member.theta(), theta);
   }
-  copy_parameters(team, work.layout_size, (const Real *)member.theta(), theta);
 }
 
 #endif
