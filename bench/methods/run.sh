@@ -5,8 +5,8 @@
 #   bench/methods/run.sh --list                     the methods
 #
 # Every method of METHODS (words for rpinn calibrate --methods, separated by blanks) calibrates every problem of PROBLEMS
-# (bench/calibration/shown) with DATASETS data sets (20) and MEMBERS members (79), each in a folder of its own under FOLDER; scores that
-# are there are not made again. JOBS calibrations at a time (one for each core) with THREADS each (1), in the order of METHODS; one
+# (bench/calibration/shown) with DATASETS data sets (20), or N where its word ends in @N, and MEMBERS members (79), each in a folder of
+# its own under FOLDER; scores that are there are not made again. JOBS calibrations at a time (one for each core) with THREADS each (1), in the order of METHODS; one
 # that takes longer than LIMIT seconds (0: none) ends with the data sets that it has. SEED (1) is that of the data sets. A calibration
 # that fails is named with its message, and the others go on. Without PAGE the table is only printed.
 set -euo pipefail
@@ -30,12 +30,13 @@ list() {
   done
 }
 
-one() { # PROGRAM FOLDER PROBLEM METHOD
-  local out
-  out=$2/$(basename "$3" .yaml)/${4//:/+}
+one() { # PROGRAM FOLDER PROBLEM METHOD[@N]
+  local out method=${4%@*} sets=${DATASETS:-20}
+  if [[ $4 == *@* ]]; then sets=${4##*@}; fi
+  out=$2/$(basename "$3" .yaml)/${method//:/+}
   mkdir -p "$(dirname "$out")"
-  timeout --signal=INT --kill-after=60 "${LIMIT:-0}" "$1" calibrate "$3" --methods "$4" --members "${MEMBERS:-79}" --datasets "${DATASETS:-20}" \
-    --seed "${SEED:-1}" --out "$out" --threads "${THREADS:-1}" --quiet > "$out.log" 2>&1 || echo "$(basename "$3" .yaml), $4: $(tail -n 1 "$out.log")"
+  timeout --signal=INT --kill-after=60 "${LIMIT:-0}" "$1" calibrate "$3" --methods "$method" --members "${MEMBERS:-79}" --datasets "$sets" \
+    --seed "${SEED:-1}" --out "$out" --threads "${THREADS:-1}" --quiet > "$out.log" 2>&1 || echo "$(basename "$3" .yaml), $method: $(tail -n 1 "$out.log")"
 }
 export -f one
 
