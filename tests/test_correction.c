@@ -383,10 +383,6 @@ static void other_methods_are_refused(void **state) {
       RPINN_ERROR_INPUT);
   assert_non_null(
       strstr(run_message(bench), "the method is nuts; expected --correct none, or --method rpinn"));
-  assert_int_equal(
-      run_try(bench, "shard", hand_yaml, "correct=nuts", (RpinnRunOptions){.shard = {1, 2}}, &run),
-      RPINN_ERROR_INPUT);
-  assert_non_null(strstr(run_message(bench), "needs all members, and a shard has some"));
 }
 
 int main(void) {

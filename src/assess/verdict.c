@@ -122,9 +122,9 @@ static void judge_number(const RpinnVerdictEvidence *evidence, RpinnVerdict *ver
 static void judge_spread(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {
   if (evidence->spread) find(verdict, RPINN_FOUND_SPREAD, RPINN_SEVERITY_CAUTION, "%s", evidence->spread);
   if (evidence->num_undone > 0)
-    find(verdict, RPINN_FOUND_UNDONE, RPINN_SEVERITY_NOTE,
-         "The time limit left %.0f draw%s undone; --resume makes them.", evidence->num_undone,
-         plural(evidence->num_undone));
+    find(verdict, RPINN_FOUND_UNDONE, RPINN_SEVERITY_NOTE, "%s %.0f draw%s undone; --resume makes them.",
+         evidence->is_partial ? "The shards that were merged left" : "The time limit left",
+         evidence->num_undone, plural(evidence->num_undone));
 }
 
 static void judge_linearisation(const RpinnVerdictEvidence *evidence, RpinnVerdict *verdict) {

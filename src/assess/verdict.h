@@ -130,7 +130,8 @@ typedef struct RpinnCorrectionEvidence {
 typedef struct RpinnVerdictEvidence {
   const char *unit;                 /* "member": what a draw is called */
   double num_draws, num_failed;     /* draws that count, and members that were never finite */
-  double num_undone;                /* that the time limit left */
+  double num_undone;                /* that the time limit left … */
+  bool is_partial;                  /* … or the shards that were merged */
   const char *spread;               /* what the spread of the draws is, where it is not the posterior's */
   bool is_point;                    /* the method asks for one point, not for draws */
   double num_minimised;             /* draws that are minimisers; 0: they are not */

@@ -47,13 +47,26 @@ uint64_t rpinn_variational_state_key(void) {
   return rpinn_chain_state_key(RPINN_MAX_CHAINS + 4);
 }
 
+uint64_t rpinn_correction_state_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 5);
+}
+
+uint64_t rpinn_pilot_progress_key(void) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 6);
+}
+
+uint64_t rpinn_pilot_state_key(uint64_t chain) {
+  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 7 + chain);
+}
+
 static const struct {
   uint64_t (*key)(void);
   const char *name;
 } shared_states[] = {{rpinn_map_state_key, "the start"},
                      {rpinn_laplace_state_key, "the most probable point"},
                      {rpinn_choice_state_key, "the point of the prior's choice"},
-                     {rpinn_noise_state_key, "the noise"}};
+                     {rpinn_noise_state_key, "the noise"},
+                     {rpinn_correction_state_key, "the pilot of the correction"}};
 
 size_t rpinn_num_shared_states(void) {
   return sizeof shared_states / sizeof shared_states[0];
@@ -67,14 +80,6 @@ const char *rpinn_shared_state_name(uint64_t key) {
   for (size_t k = 0; k < rpinn_num_shared_states(); k++)
     if (shared_states[k].key() == key) return shared_states[k].name;
   return "a state";
-}
-
-uint64_t rpinn_correction_state_key(void) {
-  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 5);
-}
-
-uint64_t rpinn_pilot_state_key(uint64_t chain) {
-  return rpinn_chain_state_key(RPINN_MAX_CHAINS + 6 + chain);
 }
 
 uint64_t rpinn_corrected_key(uint64_t member) {
@@ -146,7 +151,8 @@ RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore 
                                         const RpinnDrawPlan *plan, uint64_t task, uint64_t *made) {
   bool has;
   if (plan->has_chains) return find_length(context, store, task, false, plan->num_draws, made);
-  RPINN_TRY(rpinn_member_store_has(context, store, task, &has));
+  RPINN_TRY(
+      rpinn_member_store_has(context, store, plan->is_corrected ? rpinn_corrected_key(task) : task, &has));
   *made = has;
   return RPINN_OK;
 }

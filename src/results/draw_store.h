@@ -39,10 +39,10 @@ uint64_t rpinn_laplace_state_key(void);
 uint64_t rpinn_choice_state_key(void);
 /* What member k has become by its correction, and the state of the chain that it is continued by. */
 uint64_t rpinn_corrected_key(uint64_t member);
-/* What the pilot of a correction has found, and the state of one of its chains. */
+/* What the pilot of a correction has found; what it has found so far while it is under way, and the state of one of its chains. */
 uint64_t rpinn_correction_state_key(void);
+uint64_t rpinn_pilot_progress_key(void);
 uint64_t rpinn_pilot_state_key(uint64_t chain);
-
 /* The same for what variational inference has fitted. */
 uint64_t rpinn_variational_state_key(void);
 

@@ -107,6 +107,11 @@ double rpinn_summary_number(const RpinnJsonValue *object, const char *key) {
   return rpinn_json_as_number(rpinn_json_find(object, key), &number) ? number : (double)NAN;
 }
 
+bool rpinn_summary_flag(const RpinnJsonValue *object, const char *key) {
+  const RpinnJsonValue *value = object ? rpinn_json_find(object, key) : NULL;
+  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
+}
+
 const char *rpinn_summary_text(const RpinnJsonValue *object, const char *key) {
   const RpinnJsonValue *value = rpinn_json_find(object, key);
   return value && value->kind == RPINN_JSON_TEXT ? value->text : "-";
@@ -210,11 +215,6 @@ static void table_losses(const RpinnJsonValue *members, RpinnText *table) {
   rpinn_text_append(table, "\n");
 }
 
-static bool is_true(const RpinnJsonValue *object, const char *key) {
-  const RpinnJsonValue *value = object ? rpinn_json_find(object, key) : NULL;
-  return value && value->kind == RPINN_JSON_BOOLEAN && value->boolean;
-}
-
 /* Are the draws the posterior? */
 static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   const RpinnJsonValue *weights = rpinn_json_find(summary, "weights");
@@ -225,12 +225,12 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   }
   if (!weights || weights->kind != RPINN_JSON_OBJECT) return;
   const RpinnMethod *method = method_of(summary);
-  if (is_true(weights, "apply")) {
+  if (rpinn_summary_flag(weights, "apply")) {
     rpinn_text_append(table, "  %s: effective size %.1f of %.0f draws",
                       method && method->weigher ? method->weigher->name : "weights",
                       rpinn_summary_number(weights, "effective_size"),
                       rpinn_summary_number(summary, "samples"));
-    if (is_true(weights, "constant"))
+    if (rpinn_summary_flag(weights, "constant"))
       rpinn_text_append(table, "; all equal, so the draws are the posterior\n");
     else
       rpinn_text_append(table, ", Pareto k %.2f\n", rpinn_summary_number(weights, "pareto_k"));
@@ -244,7 +244,7 @@ static void table_weights(const RpinnJsonValue *summary, RpinnText *table) {
   if (!strcmp(rpinn_summary_text(weights, "correction"), "mh"))
     rpinn_text_append(table, "  corrected by independence Metropolis: acceptance %.1f%%\n",
                       100 * rpinn_summary_number(weights, "acceptance"));
-  else if (is_true(weights, "correction_asked"))
+  else if (rpinn_summary_flag(weights, "correction_asked"))
     rpinn_text_append(table, "  warning: --correct mh was not done: %s\n",
                       rpinn_summary_text(weights, "reason"));
 }

@@ -19,6 +19,8 @@ void rpinn_finished_run_close(RpinnFinishedRun *run);
 
 /* A number of an object; NaN when it is null, absent or no number. */
 double rpinn_summary_number(const RpinnJsonValue *object, const char *key);
+/* Is a flag of an object set? */
+bool rpinn_summary_flag(const RpinnJsonValue *object, const char *key);
 /* A text of an object; "-" when it is absent or no text. */
 const char *rpinn_summary_text(const RpinnJsonValue *object, const char *key);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "finished_run.h"
+#include "number_text.h"
 #include "run_record.h"
 #include "saved_state.h"
 #include "unknown_noise.h"
@@ -12,14 +13,9 @@ bool rpinn_run_is_corrected(const RpinnRun *run) {
   return run->plan.is_corrected;
 }
 
-uint64_t rpinn_run_num_members(const RpinnRun *run) {
-  uint64_t pilot = rpinn_run_is_corrected(run) ? RPINN_PILOT_MEMBERS : 0;
-  return run->num_samples > pilot ? run->num_samples : pilot;
-}
-
 /* ---- in the store ---- */
 
-static const RpinnStateForm form = {"pilot of a correction", 0x434f525245435431, 1, 2 * sizeof(uint64_t)};
+static const RpinnStateForm form = {"pilot of a correction", 0x434f525245435431, 2, 2 * sizeof(uint64_t)};
 
 /* Numbers of the metric. */
 static size_t metric_length(const RpinnRun *run) {
@@ -38,7 +34,6 @@ static void pass_fields(RpinnStateCursor *cursor, size_t length, RpinnMemberCorr
                              &correction->worst,
                              &correction->gradients,
                              &correction->pilot_gradients,
-                             &correction->pilot_seconds,
                              &correction->num_members};
   for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) rpinn_state_numbers(cursor, numbers[k], 1);
   if (length) rpinn_state_numbers(cursor, correction->inverse_metric, length);
@@ -71,6 +66,14 @@ RpinnStatus rpinn_run_pack_correction(RpinnContext *context, RpinnRun *run, void
   return RPINN_OK;
 }
 
+static RpinnStatus find_seconds(RpinnContext *context, RpinnRun *run) {
+  char *seconds = NULL;
+  RPINN_TRY(rpinn_member_store_get_text(context, run->store, RPINN_PILOT_SECONDS_KEY, &seconds));
+  run->correction.pilot_seconds = seconds ? rpinn_number_read(seconds, NULL) : 0;
+  free(seconds);
+  return RPINN_OK;
+}
+
 static RpinnStatus restore(RpinnContext *context, void *user, const void *state, size_t size) {
   RpinnRun *run = user;
   uint64_t expected[2], owner[2];
@@ -94,7 +97,10 @@ RpinnStatus rpinn_run_make_correction_room(RpinnContext *context, RpinnRun *run)
 }
 
 RpinnStatus rpinn_run_find_correction(RpinnContext *context, RpinnRun *run, bool *found) {
-  return rpinn_draw_store_restore(context, run->store, rpinn_correction_state_key(), restore, run, found);
+  RPINN_TRY(rpinn_draw_store_restore(context, run->store, rpinn_correction_state_key(), restore, run, found));
+  if (!*found)
+    RPINN_TRY(rpinn_draw_store_restore(context, run->store, rpinn_pilot_progress_key(), restore, run, found));
+  return *found ? find_seconds(context, run) : RPINN_OK;
 }
 
 RpinnStatus rpinn_run_load_correction(RpinnContext *context, RpinnRun *run) {
@@ -150,8 +156,7 @@ void rpinn_run_correction_json(const RpinnRun *run, RpinnJson *json) {
 }
 
 void rpinn_correction_lines(const RpinnJsonValue *correction, RpinnText *table) {
-  const RpinnJsonValue *forgets = rpinn_json_find(correction, "forgets");
-  bool is_forgotten = forgets && forgets->kind == RPINN_JSON_BOOLEAN && forgets->boolean;
+  bool is_forgotten = rpinn_summary_flag(correction, "forgets");
   rpinn_text_append(
       table, "  corrected by NUTS: %.0f iterations of each member, nested R-hat %.3f of '%s'%s\n",
       rpinn_summary_number(correction, "iterations"), rpinn_summary_number(correction, "nested_rhat"),

@@ -49,10 +49,11 @@ typedef struct RpinnMemberCorrection {
 
 /* Does the run continue its members? */
 bool rpinn_run_is_corrected(const RpinnRun *run);
-/* Members to be made: those that are draws, and those of the pilot. */
-uint64_t rpinn_run_num_members(const RpinnRun *run);
 
 /* ---- in the store ---- */
+
+/* The text of pilot_seconds. */
+#define RPINN_PILOT_SECONDS_KEY "pilot_seconds"
 
 /* Room for run->correction. */
 RpinnStatus rpinn_run_make_correction_room(RpinnContext *context, RpinnRun *run);
@@ -60,7 +61,8 @@ RpinnStatus rpinn_run_make_correction_room(RpinnContext *context, RpinnRun *run)
 RpinnStatus rpinn_run_find_correction(RpinnContext *context, RpinnRun *run, bool *found);
 /* The same of a run that must have it, if it is one that corrects. */
 RpinnStatus rpinn_run_load_correction(RpinnContext *context, RpinnRun *run);
-/* run->correction as it is kept in the store under rpinn_correction_state_key; the caller frees the state. */
+/* run->correction as it is kept in the store, under rpinn_correction_state_key when the pilot is done, which is then the same in all shards
+ * of a run, and under rpinn_pilot_progress_key until then; without its seconds, which are a text. The caller frees the state. */
 RpinnStatus rpinn_run_pack_correction(RpinnContext *context, RpinnRun *run, void **state, size_t *size);
 
 /* ---- for readers ---- */

@@ -107,5 +107,7 @@ RPINN_METHOD_LIST(RPINN_METHOD_DECLARATION)
 const RpinnMethod *rpinn_method_at(size_t index);
 const RpinnMethod *rpinn_method_find(const char *name);
 const RpinnMethod *rpinn_problem_method(const RpinnProblem *problem);
+/* The draws that the settings of a problem ask for. */
+RpinnDrawPlan rpinn_problem_plan(const RpinnProblem *problem);
 
 #endif

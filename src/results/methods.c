@@ -33,3 +33,12 @@ const RpinnMethod *rpinn_method_find(const char *name) {
 const RpinnMethod *rpinn_problem_method(const RpinnProblem *problem) {
   return methods[(size_t)problem->settings.values[RPINN_SETTING_METHOD].number].method;
 }
+
+RpinnDrawPlan rpinn_problem_plan(const RpinnProblem *problem) {
+  const RpinnMethod *method = rpinn_problem_method(problem);
+  RpinnDrawPlan plan = method->plan(&problem->settings);
+  plan.is_corrected =
+      method->can_be_continued &&
+      rpinn_settings_choice(&problem->settings, RPINN_SETTING_CORRECT) == RPINN_CORRECTION_NUTS;
+  return plan;
+}

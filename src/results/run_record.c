@@ -13,10 +13,7 @@ RpinnStatus rpinn_run_create(RpinnContext *context, const RpinnProblem *problem,
   if (!*run) return rpinn_fail_memory(context);
   (*run)->problem = problem;
   (*run)->method = rpinn_problem_method(problem);
-  (*run)->plan = (*run)->method->plan(&problem->settings);
-  (*run)->plan.is_corrected =
-      (*run)->method->can_be_continued &&
-      rpinn_settings_choice(&problem->settings, RPINN_SETTING_CORRECT) == RPINN_CORRECTION_NUTS;
+  (*run)->plan = rpinn_problem_plan(problem);
   (*run)->draws = (*run)->plan.is_corrected ? &rpinn_corrected_draws : (*run)->method->draws;
   (*run)->num_samples = (*run)->plan.num_draws;
   return RPINN_OK;

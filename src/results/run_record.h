@@ -43,7 +43,8 @@ struct RpinnRun {
   size_t made_on_threads; /* by the session that finished it */
   RpinnShard shard;       /* of a run, whose draws it has, and no results; count 0: the whole run */
   bool interrupted;       /* it has no results yet … */
-  bool out_of_time;       /* … or those of fewer draws than were asked for */
+  bool out_of_time;       /* … or those of fewer draws than were asked for … */
+  bool is_partial;        /* … because not all shards were there */
   RpinnText json, table;
 };
 

@@ -48,9 +48,9 @@ static RpinnStatus check_count(RpinnContext *context, const RpinnRun *run, doubl
 
 /* What is told of the run already: the text is the run's own from here on. */
 static void take_summary(RpinnFinishedRun *finished, RpinnRun *run) {
-  const RpinnJsonValue *out_of_time = rpinn_json_find(finished->summary, "out_of_time");
   double threads = rpinn_summary_number(finished->summary, "threads");
-  run->out_of_time = out_of_time && out_of_time->kind == RPINN_JSON_BOOLEAN && out_of_time->boolean;
+  run->out_of_time = rpinn_summary_flag(finished->summary, "out_of_time");
+  run->is_partial = rpinn_summary_flag(finished->summary, "partial");
   run->made_on_threads = threads >= 1 && threads <= 1e6 ? (size_t)threads : run->num_posteriors;
   rpinn_summary_verdict(finished->summary, NULL, &run->verdict);
   rpinn_summary_table(finished->summary, &run->table);

@@ -213,6 +213,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_number(&json, "threads", (double)run->made_on_threads);
   rpinn_json_text(&json, "version", rpinn_version());
   rpinn_json_boolean(&json, "out_of_time", run->out_of_time);
+  rpinn_json_boolean(&json, "partial", run->is_partial);
   rpinn_posterior_json_sigmas(run->posteriors[0], &json);
   rpinn_prior_json(run->posteriors[0], &run->prior, &json);
   rpinn_json_open(&json, "quantities", '{');

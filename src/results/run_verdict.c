@@ -278,9 +278,11 @@ static void describe(Collection *collection) {
       .unit = run->method->unit,
       .num_draws = (double)results->num_draws,
       .num_failed = (double)results->num_failed,
-      .num_undone = run->out_of_time ? (double)(run->num_samples * run->plan.num_chains) -
-                                           (double)(results->num_draws + results->num_failed)
-                                     : 0,
+      .num_undone = run->out_of_time || run->is_partial
+                        ? (double)(run->num_samples * run->plan.num_chains) -
+                              (double)(results->num_draws + results->num_failed)
+                        : 0,
+      .is_partial = run->is_partial,
       .spread = run->method->caution,
       .is_point = run->method->has_one_draw,
       .is_linearised = run->laplace.at != NULL,
@@ -465,24 +467,25 @@ void rpinn_summary_verdict(const RpinnJsonValue *summary, const RpinnChainEviden
   if (rpinn_verdict_read(rpinn_json_find(summary, "verdict"), verdict)) return;
   const RpinnMethod *method = rpinn_method_find(rpinn_summary_text(summary, "method"));
   const RpinnJsonValue *members = rpinn_json_find(summary, "members"),
-                       *weights = rpinn_json_find(summary, "weights"),
-                       *late = rpinn_json_find(summary, "out_of_time");
-  bool out_of_time = late && late->kind == RPINN_JSON_BOOLEAN && late->boolean;
+                       *weights = rpinn_json_find(summary, "weights");
+  bool is_partial = rpinn_summary_flag(summary, "partial"),
+       has_undone = is_partial || rpinn_summary_flag(summary, "out_of_time");
   double samples = rpinn_summary_number(summary, "samples"), failed = rpinn_summary_number(members, "failed");
-  RpinnVerdictEvidence evidence = {
-      .unit = method ? method->unit : "draw",
-      .num_draws = samples,
-      .num_failed = fmax(failed, 0),
-      .num_undone =
-          out_of_time ? rpinn_summary_number(summary, "samples_asked") - samples - fmax(failed, 0) : 0,
-      .spread = method ? method->caution : NULL,
-      .is_point = method && method->has_one_draw,
-      .num_minimised = method && method->minimises ? samples : 0,
-      .median_gain = (double)NAN,
-      .uses_weights = !strcmp(rpinn_summary_text(weights, "correction"), "mh"),
-      .pareto_k = rpinn_summary_number(weights, "pareto_k"),
-      .chains = chains,
-      .is_old = true};
+  RpinnVerdictEvidence evidence = {.unit = method ? method->unit : "draw",
+                                   .num_draws = samples,
+                                   .num_failed = fmax(failed, 0),
+                                   .num_undone = has_undone ? rpinn_summary_number(summary, "samples_asked") -
+                                                                  samples - fmax(failed, 0)
+                                                            : 0,
+                                   .is_partial = is_partial,
+                                   .spread = method ? method->caution : NULL,
+                                   .is_point = method && method->has_one_draw,
+                                   .num_minimised = method && method->minimises ? samples : 0,
+                                   .median_gain = (double)NAN,
+                                   .uses_weights = !strcmp(rpinn_summary_text(weights, "correction"), "mh"),
+                                   .pareto_k = rpinn_summary_number(weights, "pareto_k"),
+                                   .chains = chains,
+                                   .is_old = true};
   if (evidence.num_minimised > 0)
     evidence.num_unconverged = samples - rpinn_summary_number(members, "converged");
   rpinn_verdict_judge(&evidence, verdict);

@@ -12,6 +12,7 @@
 #include "number_text.h"
 #include "problem.h"
 #include "rpinn/version.h"
+#include "store_copy.h"
 
 /* ---- in the store ---- */
 
@@ -121,12 +122,23 @@ RpinnStatus rpinn_refuse_shard(RpinnContext *context, const char *folder) {
 
 /* ---- how far it is ---- */
 
+static RpinnStatus has_state(RpinnContext *context, RpinnMemberStore *store, uint64_t key, bool *has) {
+  uint64_t next;
+  bool found;
+  RPINN_TRY(rpinn_member_store_next_state(context, store, key, &next, &found));
+  *has = found && next == key;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_shard_state_find(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
                                    RpinnShard shard, RpinnShardState *state) {
   char *seconds = NULL;
   uint64_t num_starts = rpinn_draw_plan_num_starts(plan), finished;
   *state = (RpinnShardState){.num_tasks = rpinn_shard_size(shard, num_starts)};
   state->num_asked = state->num_tasks * (plan->has_chains ? plan->num_draws : 1);
+  state->is_complete = true;
+  if (plan->is_corrected && !shard.number)
+    RPINN_TRY(has_state(context, store, rpinn_correction_state_key(), &state->is_complete));
   for (uint64_t task = 0; task < num_starts; task++) {
     uint64_t made = 0;
     if (!rpinn_shard_owns(shard, task)) continue;
@@ -135,6 +147,7 @@ RpinnStatus rpinn_shard_state_find(RpinnContext *context, RpinnMemberStore *stor
   }
   if (!plan->has_chains)
     RPINN_TRY(rpinn_draw_store_count_members(context, store, plan, &finished, &state->num_failed));
+  if (state->num_draws < state->num_asked) state->is_complete = false;
   RPINN_TRY(rpinn_member_store_get_text(context, store, RPINN_SECONDS_KEY, &seconds));
   state->seconds = seconds ? rpinn_number_read(seconds, NULL) : 0;
   free(seconds);
@@ -149,7 +162,7 @@ static void write_table(const RpinnProblem *problem, const RpinnShardRecord *rec
                     problem->settings.values[RPINN_SETTING_METHOD].text, record->shard.number,
                     record->shard.count);
   if (!record->shard.number)
-    rpinn_text_append(table, "what all shards need is learnt");
+    rpinn_text_append(table, "what all shards need is %slearnt", state->is_complete ? "" : "not yet ");
   else if (method->has_chains)
     rpinn_text_append(table, "%llu of %llu draws in %llu chain%s", draws, asked, chains,
                       chains == 1 ? "" : "s");
@@ -157,7 +170,7 @@ static void write_table(const RpinnProblem *problem, const RpinnShardRecord *rec
     rpinn_text_append(table, "%llu of %llu %ss", draws, asked, method->unit);
   if (state->num_failed) rpinn_text_append(table, ", %llu failed", (unsigned long long)state->num_failed);
   rpinn_text_append(table, ", %.1f s\n", state->seconds);
-  if (draws < asked) rpinn_text_append(table, "  it is not complete: --resume goes on with it\n");
+  if (!state->is_complete) rpinn_text_append(table, "  it is not complete: --resume goes on with it\n");
   rpinn_text_append(
       table,
       "  it has no results of its own: rpinn merge with the folders of all %zu shards and --out "
@@ -178,7 +191,7 @@ static void write_json(const RpinnProblem *problem, const RpinnShardRecord *reco
   rpinn_json_number(&json, "draws", (double)state->num_draws);
   rpinn_json_number(&json, "draws_asked", (double)state->num_asked);
   rpinn_json_number(&json, "failed", (double)state->num_failed);
-  rpinn_json_boolean(&json, "complete", state->num_draws == state->num_asked);
+  rpinn_json_boolean(&json, "complete", state->is_complete);
   rpinn_json_number(&json, "wall_seconds", state->seconds);
   rpinn_json_text(&json, "version", record->version);
   rpinn_json_text(&json, "machine", record->machine);
@@ -198,7 +211,7 @@ static RpinnStatus describe_store(RpinnContext *context, const RpinnProblem *pro
                                   RpinnText *table, RpinnText *json) {
   RpinnShardRecord record;
   RpinnShardState state;
-  RpinnDrawPlan plan = rpinn_problem_method(problem)->plan(&problem->settings);
+  RpinnDrawPlan plan = rpinn_problem_plan(problem);
   RPINN_TRY(rpinn_shard_record_read(context, store, &record));
   plan.num_draws = record.samples;
   RpinnStatus status = rpinn_shard_state_find(context, store, &plan, record.shard, &state);

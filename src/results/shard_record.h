@@ -38,6 +38,7 @@ RpinnStatus rpinn_refuse_shard(RpinnContext *context, const char *folder);
 typedef struct RpinnShardState {
   uint64_t num_tasks;            /* members or chains that it has */
   uint64_t num_draws, num_asked; /* of these */
+  bool is_complete; /* … and it has what all shards need, where it is the one that learns this */
   uint64_t num_failed;
   double seconds;
 } RpinnShardState;

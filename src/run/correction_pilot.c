@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nested_rhat.h"
+#include "number_text.h"
 #include "nuts_chain.h"
 #include "run_continuations.h"
 #include "run_targets.h"
@@ -38,14 +39,27 @@ typedef struct Pilot {
   RpinnContinuations work; /* the chains of a stage */
 } Pilot;
 
-/* What was found, for good. */
+/* ---- in the store ---- */
+
+static RpinnStatus drop_state(RpinnContext *context, RpinnRun *run, uint64_t key) {
+  return rpinn_member_store_drop(context, run->store, (RpinnStoreRange){key, key + 1});
+}
+
+/* What was found so far, or for good. */
 static RpinnStatus save(RpinnContext *context, RpinnRun *run) {
+  bool is_done = run->correction.stage == RPINN_PILOT_DONE;
+  uint64_t found = rpinn_correction_state_key(), under_way = rpinn_pilot_progress_key();
+  char seconds[64];
   void *state;
   size_t size;
+  rpinn_format(seconds, sizeof seconds, "%.6f", run->correction.pilot_seconds);
+  run->correction.pilot_seconds = rpinn_number_read(seconds, NULL); /* as the next reader will see it */
+  RPINN_TRY(rpinn_member_store_set_text(context, run->store, RPINN_PILOT_SECONDS_KEY, seconds));
   RPINN_TRY(rpinn_run_pack_correction(context, run, &state, &size));
   RpinnStatus status =
-      rpinn_member_store_put_state(context, run->store, rpinn_correction_state_key(), state, size);
+      rpinn_member_store_put_state(context, run->store, is_done ? found : under_way, state, size);
   free(state);
+  if (status == RPINN_OK) status = drop_state(context, run, is_done ? under_way : found);
   return status == RPINN_OK ? rpinn_member_store_flush(context, run->store) : status;
 }
 
@@ -317,6 +331,24 @@ static RpinnStatus take_budget(RpinnContext *context, RpinnRun *run) {
   return save(context, run);
 }
 
+RpinnStatus rpinn_run_find_pilot(RpinnContext *context, const RpinnDriver *driver) {
+  RpinnRun *run = driver->run;
+  bool found;
+  if (!rpinn_run_is_corrected(run)) return RPINN_OK;
+  RPINN_TRY(rpinn_run_make_correction_room(context, run));
+  if (driver->has_past) RPINN_TRY(rpinn_run_find_correction(context, run, &found));
+  return take_budget(context, run);
+}
+
+/* A shard without members needs no pilot, but for the one that learns for all; draws that are merged are corrected. */
+uint64_t rpinn_pilot_num_members(const RpinnDriver *driver) {
+  const RpinnRun *run = driver->run;
+  bool learns = rpinn_run_is_shard(run) && !run->shard.number;
+  bool has_members = rpinn_shard_size(driver->shard, run->num_samples) > 0;
+  bool is_needed = rpinn_run_is_corrected(run) && run->correction.stage != RPINN_PILOT_DONE;
+  return is_needed && (learns || has_members) ? RPINN_PILOT_MEMBERS : 0;
+}
+
 static RpinnStatus advance(Pilot *pilot) {
   static RpinnStatus (*const stages[])(Pilot * pilot) = {
       [RPINN_PILOT_METRIC] = find_metric, [RPINN_PILOT_STEP] = find_step, [RPINN_PILOT_LENGTH] = find_length};
@@ -332,11 +364,7 @@ static RpinnStatus advance(Pilot *pilot) {
 RpinnStatus rpinn_run_settle_correction(RpinnContext *context, RpinnDriver *driver,
                                         const RpinnMemberTarget *targets) {
   RpinnRun *run = driver->run;
-  bool found = false;
-  RPINN_TRY(rpinn_run_make_correction_room(context, run));
-  if (driver->options->resume) RPINN_TRY(rpinn_run_find_correction(context, run, &found));
-  RPINN_TRY(take_budget(context, run));
-  if (run->correction.stage == RPINN_PILOT_DONE) return RPINN_OK;
+  if (!rpinn_pilot_num_members(driver)) return RPINN_OK;
   Pilot *pilot = calloc(1, sizeof *pilot);
   if (!pilot) return rpinn_fail_memory(context);
   pilot->context = context;

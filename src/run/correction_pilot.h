@@ -15,8 +15,12 @@
 #include "driver.h"
 #include "member.h"
 
-/* run->correction, which has room, is settled: taken from the store, gone on with, or found. Members must be there.
- * The caller or the clock may want an end before: driver->interrupted, driver->out_of_time. */
+/* run->correction of a run that corrects, as an earlier session or another shard has left it; before its members are made. */
+RpinnStatus rpinn_run_find_pilot(RpinnContext *context, const RpinnDriver *driver);
+/* How many of the first members the session needs for a pilot that it has to make or to end; 0: none. */
+uint64_t rpinn_pilot_num_members(const RpinnDriver *driver);
+/* Makes it, or goes on with it, behind these members: run->correction is settled then, unless the caller or the clock wants an end before:
+ * driver->interrupted, driver->out_of_time. */
 RpinnStatus rpinn_run_settle_correction(RpinnContext *context, RpinnDriver *driver,
                                         const RpinnMemberTarget *targets);
 

@@ -41,6 +41,17 @@ static RpinnStatus fail_gaps(RpinnContext *context, const RpinnShardSet *set) {
       set->count);
 }
 
+/* Results are those of some draws at least. */
+static RpinnStatus check_draws(RpinnContext *context, const RpinnShardSet *set) {
+  for (size_t number = 1; number <= set->count; number++)
+    if (set->shards[number].num_draws) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_INPUT,
+                    "no shard has %s yet; --partial makes results of those that are there",
+                    set->plan.has_chains     ? "a draw"
+                    : set->plan.is_corrected ? "a corrected member"
+                                             : "a member");
+}
+
 /* Chains are as long as the shortest of them, and must all be there. */
 static RpinnStatus check_chains(RpinnContext *context, const RpinnShardSet *set) {
   for (uint64_t chain = 0; set->plan.has_chains && chain < set->plan.num_chains; chain++) {
@@ -66,6 +77,7 @@ static void compare_versions(RpinnContext *context, const RpinnShardSet *set) {
 static RpinnStatus check(RpinnContext *context, RpinnShardSet *set, const RpinnMergeOptions *options) {
   RPINN_TRY(rpinn_shard_set_find_gaps(context, set));
   if (!set->is_complete && !options->partial) return fail_gaps(context, set);
+  RPINN_TRY(check_draws(context, set));
   if (!set->is_complete) RPINN_TRY(check_chains(context, set));
   compare_versions(context, set);
   return check_target(context, options->folder);

@@ -48,10 +48,11 @@ static RpinnStatus copy_chain(const Merge *merge, const RpinnOpenShard *shard, u
   return copy_state(merge, shard, rpinn_chain_state_key(chain));
 }
 
-static RpinnStatus copy_member(const Merge *merge, const RpinnOpenShard *shard, uint64_t member) {
+/* A draw, or else the state of what makes it. */
+static RpinnStatus copy_member(const Merge *merge, const RpinnOpenShard *shard, uint64_t key) {
   bool found;
-  RPINN_TRY(copy_draw(merge, shard, member, &found));
-  return found ? RPINN_OK : copy_state(merge, shard, member);
+  RPINN_TRY(copy_draw(merge, shard, key, &found));
+  return found ? RPINN_OK : copy_state(merge, shard, key);
 }
 
 /* ---- the caller ---- */
@@ -59,7 +60,8 @@ static RpinnStatus copy_member(const Merge *merge, const RpinnOpenShard *shard, 
 static void report(Merge *merge, uint64_t done, uint64_t total) {
   const RpinnMergeOptions *options = merge->options;
   double seconds = rpinn_steady_seconds() - merge->started;
-  if (!options->progress || seconds < merge->next_report) return;
+  bool is_last = done == total;
+  if (!options->progress || (!is_last && seconds < merge->next_report)) return;
   merge->next_report = seconds + 0.2;
   RpinnProgress progress = {.done = done,
                             .total = total,
@@ -67,7 +69,8 @@ static void report(Merge *merge, uint64_t done, uint64_t total) {
                             .loss_median = (double)NAN,
                             .loss_high = (double)NAN,
                             .seconds = seconds,
-                            .seconds_left = seconds / (double)done * (double)(total - done)};
+                            .seconds_left = seconds / (double)done * (double)(total - done),
+                            .last = is_last};
   snprintf(progress.unit, sizeof progress.unit, "%s merged",
            merge->set->plan.has_chains ? "chains" : "members");
   options->progress(options->user, &progress);
@@ -89,22 +92,26 @@ static RpinnStatus copy_draws(Merge *merge) {
     if (!shard) continue;
     if (is_stopped(merge)) return rpinn_fail_interrupted(merge->context);
     RPINN_TRY(plan->has_chains ? copy_chain(merge, shard, task) : copy_member(merge, shard, task));
+    if (plan->is_corrected) RPINN_TRY(copy_member(merge, shard, rpinn_corrected_key(task)));
     report(merge, task + 1, num_tasks);
   }
   return RPINN_OK;
 }
 
-/* What all of them learnt is the same in each; their seconds add up. */
+/* What all of them learnt is the same in each; their seconds add up. One without draws may have stopped while it learnt. */
 static RpinnStatus copy_learnt(const Merge *merge) {
   const RpinnShardSet *set = merge->set;
+  const char *teacher = NULL;
   double seconds = 0;
   char text[64];
   for (size_t k = 0; k <= set->count; k++) {
     const RpinnOpenShard *shard = &set->shards[k];
     char *own = NULL;
     if (!shard->folder) continue;
-    RPINN_TRY(rpinn_learnt_copy(merge->context, shard->store, shard->folder, merge->store,
-                                set->shards[set->first].folder));
+    if (shard->num_draws) {
+      if (!teacher) teacher = shard->folder;
+      RPINN_TRY(rpinn_learnt_copy(merge->context, shard->store, shard->folder, merge->store, teacher));
+    }
     RPINN_TRY(rpinn_member_store_get_text(merge->context, shard->store, RPINN_SECONDS_KEY, &own));
     if (own) seconds += rpinn_number_read(own, NULL);
     free(own);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "blas_threads.h"
+#include "correction_pilot.h"
 #include "learnt_store.h"
 #include "maker.h"
 #include "rpinn/version.h"
@@ -106,14 +107,21 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
   return rpinn_posterior_save(context, run->posteriors[0], run->folder);
 }
 
+static bool is_stopped(const RpinnDriver *driver) {
+  return driver->interrupted || driver->out_of_time;
+}
+
 static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets) {
   RPINN_TRY(rpinn_run_learn_noise(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_start_from_map(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
+  if (!driver->interrupted) RPINN_TRY(rpinn_run_find_pilot(context, driver));
   if (!driver->interrupted) RPINN_TRY(driver->maker->make_draws(context, driver, targets));
+  if (!is_stopped(driver)) RPINN_TRY(rpinn_run_settle_correction(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_correct_members(context, driver, targets));
-  driver->run->out_of_time = driver->out_of_time || driver->is_partial;
+  driver->run->out_of_time = driver->out_of_time;
+  driver->run->is_partial = driver->is_partial;
   if (driver->out_of_time) rpinn_driver_log(driver, "the time limit is reached");
   return count_seconds(context, driver);
 }

@@ -18,7 +18,8 @@ typedef struct Session {
   RpinnDriver *driver;
   RpinnRun *run; /* the driver's */
   size_t num_drawn;
-  size_t capacity;             /* members of a block */
+  size_t capacity;             /* members of a block that are the shard's */
+  uint64_t num_starts;         /* members that a block is sought among */
   uint64_t first;              /* of the block at work */
   size_t count;                /* members in it that are there */
   RpinnContinuedChain *chains; /* [capacity] */
@@ -49,6 +50,7 @@ static RpinnStatus take_member(void *user, const RpinnVisitedDraw *draw) {
   Session *session = user;
   const RpinnStoredMember *member = draw->stored;
   size_t place = session->count;
+  if (!rpinn_shard_owns(session->driver->shard, member->index)) return RPINN_OK; /* there for the pilot */
   double *start = session->starts + place * session->num_drawn;
   uint32_t attempt = (uint32_t)member->statistics[RPINN_MEMBER_ATTEMPTS];
   if (!member->failed && member->num_parameters != session->num_drawn)
@@ -85,7 +87,7 @@ static RpinnStatus look_back(Session *session) {
 static RpinnStatus correct_block(Session *session) {
   RpinnRun *run = session->run;
   RpinnDriver *driver = session->driver;
-  uint64_t end = session->first + session->capacity;
+  uint64_t end = session->first + session->num_starts;
   RpinnDrawPlan members = {.num_chains = 1, .num_draws = end < run->num_samples ? end : run->num_samples};
   session->count = 0;
   RPINN_TRY(rpinn_draw_store_visit_from(session->context, run->store, &members, session->first, take_member,
@@ -95,7 +97,7 @@ static RpinnStatus correct_block(Session *session) {
   RpinnStatus status = look_back(session);
   if (status == RPINN_OK) status = rpinn_run_continuations(session->context, &session->work);
   for (size_t k = 0; k < session->count; k++) free(session->chains[k].state);
-  driver->interrupted = session->work.is_interrupted && session->progress.done < run->num_samples;
+  driver->interrupted = session->work.is_interrupted && session->progress.done < session->progress.total;
   driver->out_of_time = session->work.is_out_of_time;
   session->first = end;
   return status;
@@ -106,7 +108,7 @@ static RpinnStatus correct_block(Session *session) {
 /* Before: what the members that are left will take. */
 static void tell_price(const Session *session) {
   const RpinnMemberCorrection *correction = &session->run->correction;
-  double left = (double)(session->run->num_samples - session->progress.done),
+  double left = (double)(session->progress.total - session->progress.done),
          seconds = left * correction->gradients * correction->pilot_seconds / correction->pilot_gradients /
                    (double)session->driver->num_threads;
   bool forgets = rpinn_correction_forgets(correction);
@@ -115,11 +117,11 @@ static void tell_price(const Session *session) {
   rpinn_format(
       line, sizeof line,
       "--correct nuts: %s after %llu iterations (nested R-hat %.3f of '%s'), about %.0f gradients for "
-      "each of %.0f members, %.1f s on %zu thread%s; the pilot took %.3g gradients, %.1f s on one",
+      "each of %.0f member%s, %.1f s on %zu thread%s; the pilot took %.3g gradients, %.1f s on one",
       forgets ? "the start is forgotten" : "the start is NOT forgotten within --correct-budget",
       (unsigned long long)correction->length, correction->nested_rhat, worst, correction->gradients, left,
-      seconds, session->driver->num_threads, session->driver->num_threads == 1 ? "" : "s",
-      correction->pilot_gradients, correction->pilot_seconds);
+      left == 1 ? "" : "s", seconds, session->driver->num_threads,
+      session->driver->num_threads == 1 ? "" : "s", correction->pilot_gradients, correction->pilot_seconds);
   rpinn_log(session->context, forgets ? RPINN_LOG_INFO : RPINN_LOG_WARNING, "%s", line);
   rpinn_driver_log(session->driver, "%s", line);
 }
@@ -130,7 +132,8 @@ static RpinnStatus allocate(Session *session) {
   size_t least = CHAINS_PER_THREAD * session->driver->num_threads * session->work.targets[0].num_slots,
          room = BLOCK_BYTES / (session->num_drawn * sizeof(double));
   session->capacity = room > least ? room : least;
-  if (session->capacity > session->run->num_samples) session->capacity = (size_t)session->run->num_samples;
+  if (session->capacity > session->progress.total) session->capacity = (size_t)session->progress.total;
+  session->num_starts = session->capacity * (session->driver->shard.count ? session->driver->shard.count : 1);
   session->chains = calloc(session->capacity, sizeof *session->chains);
   session->done = calloc(session->capacity, 1);
   session->starts = malloc(session->capacity * session->num_drawn * sizeof *session->starts);
@@ -146,25 +149,26 @@ static RpinnStatus correct(Session *session) {
                                            &progress->failed));
   session->work.options.nuts = rpinn_run_frozen_options(run, run->correction.length);
   session->work.options.chains = session->chains;
-  if (progress->done < run->num_samples) tell_price(session);
+  if (progress->done < progress->total) tell_price(session);
   while (session->first < run->num_samples && !driver->interrupted && !driver->out_of_time)
     RPINN_TRY(correct_block(session));
   rpinn_run_progress_report(progress, true);
   rpinn_driver_log(driver, "%llu of %llu members are corrected", (unsigned long long)progress->done,
-                   (unsigned long long)run->num_samples);
+                   (unsigned long long)progress->total);
   return rpinn_member_store_flush(session->context, run->store);
 }
 
 static RpinnStatus correct_members(RpinnContext *context, RpinnDriver *driver,
                                    const RpinnMemberTarget *targets) {
+  uint64_t num_members = rpinn_shard_size(driver->shard, driver->run->num_samples);
+  if (!num_members) return RPINN_OK;
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
   session->context = context;
   session->driver = driver;
   session->run = driver->run;
   session->num_drawn = rpinn_posterior_num_drawn(driver->run->posteriors[0]);
-  session->progress =
-      (RpinnRunProgress){.driver = driver, .unit = "members corrected", .total = driver->run->num_samples};
+  session->progress = (RpinnRunProgress){.driver = driver, .unit = "members corrected", .total = num_members};
   session->work = (RpinnContinuations){.driver = driver,
                                        .targets = targets,
                                        .options = {.seed = driver->run->posteriors[0]->seed,
@@ -179,10 +183,11 @@ static RpinnStatus correct_members(RpinnContext *context, RpinnDriver *driver,
   return status;
 }
 
-/* A run that the clock ended shows what is there, if anything is. */
+/* A run that the clock ended shows what is there, if anything is; a shard shows nothing. */
 static RpinnStatus check_draws(RpinnContext *context, const RpinnDriver *driver) {
   const RpinnRun *run = driver->run;
   uint64_t count;
+  if (rpinn_run_is_shard(run)) return RPINN_OK;
   RPINN_TRY(rpinn_draw_store_count(context, run->store, &run->plan, &count));
   if (count || driver->interrupted || !driver->out_of_time) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_INTERRUPTED,
@@ -192,13 +197,13 @@ static RpinnStatus check_draws(RpinnContext *context, const RpinnDriver *driver)
 
 double rpinn_run_correction_gradients(const RpinnRun *run) {
   double budget = run->problem->settings.values[RPINN_SETTING_CORRECT_BUDGET].number;
-  return rpinn_pilot_gradients(run) + (double)run->num_samples * budget;
+  uint64_t num_members = rpinn_shard_size(run->shard, run->num_samples);
+  return rpinn_pilot_gradients(run) + (double)num_members * budget;
 }
 
 RpinnStatus rpinn_run_correct_members(RpinnContext *context, RpinnDriver *driver,
                                       const RpinnMemberTarget *targets) {
   if (!rpinn_run_is_corrected(driver->run)) return RPINN_OK;
-  if (!driver->out_of_time) RPINN_TRY(rpinn_run_settle_correction(context, driver, targets));
-  if (!driver->interrupted && !driver->out_of_time) RPINN_TRY(correct_members(context, driver, targets));
+  if (!driver->out_of_time) RPINN_TRY(correct_members(context, driver, targets));
   return check_draws(context, driver);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correction_pilot.h"
 #include "maker.h"
 #include "member_group.h"
 #include "member_statistics.h"
@@ -17,8 +18,9 @@ typedef struct Session {
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnMemberGroupOptions options;
-  RpinnDrawPlan plan; /* of members to make, here and in other shards */
-  uint8_t *done;      /* [plan.num_draws] or another shard's */
+  RpinnDrawPlan plan;  /* of members to make, here and in other shards */
+  uint64_t num_pilots; /* of the first of them, which are made here whosever they are */
+  uint8_t *done;       /* [plan.num_draws] or another shard's */
   RpinnSavedMember *saved;
   RpinnRunProgress progress;
   double member_seconds; /* spent by members done here, over all threads */
@@ -106,8 +108,10 @@ static RpinnStatus make_members(Session *session) {
   RpinnTaskPoolResult result = {0};
   session->done = calloc(session->plan.num_draws, 1);
   if (!session->done) return rpinn_fail_memory(session->context);
-  for (uint64_t k = 0; k < session->plan.num_draws; k++)
-    session->done[k] = !rpinn_shard_owns(driver->shard, k);
+  for (uint64_t k = 0; k < session->plan.num_draws; k++) {
+    session->done[k] = k >= session->num_pilots && !rpinn_shard_owns(driver->shard, k);
+    session->progress.total += !session->done[k];
+  }
   if (driver->options->resume) RPINN_TRY(look_back(session));
   session->options.saved = session->saved;
   RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
@@ -135,19 +139,20 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
                                    const RpinnMemberTarget *targets) {
   RpinnRun *run = driver->run;
   const RpinnSettingsValues *settings = &run->problem->settings;
+  uint64_t num_pilots = rpinn_pilot_num_members(driver);
   Session *session = calloc(1, sizeof *session);
   if (!session) return rpinn_fail_memory(context);
-  *session = (Session){.context = context,
-                       .driver = driver,
-                       .run = run,
-                       .targets = targets,
-                       .plan = {.num_chains = 1, .num_draws = rpinn_run_num_members(run)},
-                       .options = {.minimize = rpinn_run_minimize_options(run->problem),
-                                   .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number,
-                                   .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
-                       .progress = {.driver = driver,
-                                    .unit = driver->maker->progress_unit,
-                                    .total = rpinn_shard_size(driver->shard, rpinn_run_num_members(run))}};
+  *session = (Session){
+      .context = context,
+      .driver = driver,
+      .run = run,
+      .targets = targets,
+      .plan = {.num_chains = 1, .num_draws = run->num_samples > num_pilots ? run->num_samples : num_pilots},
+      .num_pilots = num_pilots,
+      .options = {.minimize = rpinn_run_minimize_options(run->problem),
+                  .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number,
+                  .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
+      .progress = {.driver = driver, .unit = driver->maker->progress_unit}};
   RpinnStatus status = make_members(session);
   for (size_t i = 0; i < session->options.num_saved; i++) free(session->saved[i].state);
   free(session->saved);

@@ -36,7 +36,7 @@ static double estimate_seconds_left(const RpinnRunProgress *progress, double sec
 void rpinn_run_progress_report(RpinnRunProgress *progress, bool last) {
   const RpinnRunOptions *options = progress->driver->options;
   double seconds = rpinn_driver_seconds(progress->driver);
-  if (!options->progress || (!last && seconds < progress->next_report)) return;
+  if (!options->progress || !progress->total || (!last && seconds < progress->next_report)) return;
   progress->next_report = seconds + 0.2;
   RpinnProgress report = {.done = progress->done,
                           .total = progress->total,

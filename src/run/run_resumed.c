@@ -64,11 +64,14 @@ static RpinnStatus check_fixed_number(RpinnContext *context, const RpinnRun *run
 
 /* A correction that was asked for earlier may have made more members than are draws: those of its pilot. */
 static RpinnStatus allow_pilot(RpinnContext *context, const RpinnRun *run, uint64_t *most) {
-  void *state = NULL;
-  size_t size;
-  RPINN_TRY(rpinn_member_store_get_state(context, run->store, rpinn_correction_state_key(), &state, &size));
-  if (state && *most < RPINN_PILOT_MEMBERS) *most = RPINN_PILOT_MEMBERS;
-  free(state);
+  const uint64_t keys[] = {rpinn_correction_state_key(), rpinn_pilot_progress_key()};
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+    void *state = NULL;
+    size_t size;
+    RPINN_TRY(rpinn_member_store_get_state(context, run->store, keys[k], &state, &size));
+    if (state && *most < RPINN_PILOT_MEMBERS) *most = RPINN_PILOT_MEMBERS;
+    free(state);
+  }
   return RPINN_OK;
 }
 

@@ -18,24 +18,11 @@ static RpinnStatus check_learnt(RpinnContext *context, const RpinnDriver *driver
   return access(path, R_OK) == 0 ? RPINN_OK : rpinn_fail_file(context, RPINN_ERROR_INPUT, "read", path);
 }
 
-/* Weights and the Metropolis step are made of stored members when these are merged; whatever else a correction does is for a run that
- * has all of them. */
-static RpinnStatus check_correction(RpinnContext *context, const RpinnProblem *problem) {
-  int correction = rpinn_settings_choice(&problem->settings, RPINN_SETTING_CORRECT);
-  if (correction == RPINN_CORRECTION_NONE || correction == RPINN_CORRECTION_MH) return RPINN_OK;
-  return rpinn_fail_at(context, (RpinnPlace){.file = "--correct"},
-                       "%s needs all members, and a shard has some; ask for it when the shards are merged: "
-                       "rpinn run RUN/run.yaml --out RUN --correct %s --resume",
-                       problem->settings.values[RPINN_SETTING_CORRECT].text,
-                       problem->settings.values[RPINN_SETTING_CORRECT].text);
-}
-
 RpinnStatus rpinn_run_check_split(RpinnContext *context, const RpinnDriver *driver) {
   const RpinnRun *run = driver->run;
   const char *method = run->problem->settings.values[RPINN_SETTING_METHOD].text;
   RPINN_TRY(check_learnt(context, driver));
   if (!rpinn_run_is_shard(run)) return RPINN_OK;
-  RPINN_TRY(check_correction(context, run->problem));
   if (driver->maker->splits) return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = "--shard"},
                        "method %s cannot be made in shards: %s; expected it without --shard", method,

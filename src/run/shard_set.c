@@ -123,7 +123,7 @@ static RpinnStatus load_problem(RpinnContext *context, RpinnShardSet *set) {
   const RpinnOpenShard *latest = &set->shards[set->latest];
   snprintf(path, sizeof path, "%.4000s/run.yaml", latest->folder);
   RPINN_TRY(rpinn_problem_load(context, path, NULL, &set->problem));
-  set->plan = rpinn_problem_method(set->problem)->plan(&set->problem->settings);
+  set->plan = rpinn_problem_plan(set->problem);
   if (set->plan.num_draws == latest->record.samples) return RPINN_OK;
   return rpinn_fail_at(context, (RpinnPlace){.file = path},
                        "the shard in this folder was asked for %llu samples; found %llu",
@@ -177,10 +177,10 @@ static void add_number(Progression *list, uint64_t number) {
   list->last = number;
 }
 
-/* The members or chains of a shard that are not complete, as a list. */
-static RpinnStatus list_gaps(RpinnContext *context, const RpinnShardSet *set, size_t number,
-                             uint64_t *num_missing, RpinnText *text) {
-  const RpinnOpenShard *shard = &set->shards[number];
+/* The members or chains of a shard that are not complete, as a list; its draws are counted. */
+static RpinnStatus list_gaps(RpinnContext *context, RpinnShardSet *set, size_t number, uint64_t *num_missing,
+                             RpinnText *text) {
+  RpinnOpenShard *shard = &set->shards[number];
   Progression list = {.text = text, .step = set->count};
   uint64_t num_tasks = rpinn_draw_plan_num_starts(&set->plan),
            wanted = set->plan.has_chains ? set->plan.num_draws : 1;
@@ -188,6 +188,7 @@ static RpinnStatus list_gaps(RpinnContext *context, const RpinnShardSet *set, si
   for (uint64_t task = number - 1; task < num_tasks; task += set->count) {
     uint64_t made = 0;
     if (shard->folder) RPINN_TRY(rpinn_draw_store_count_task(context, shard->store, &set->plan, task, &made));
+    shard->num_draws += made;
     if (made >= wanted) continue;
     ++*num_missing;
     add_number(&list, task);

@@ -9,6 +9,7 @@ typedef struct RpinnOpenShard {
   char *folder;            /* NULL: there is none of this number */
   RpinnMemberStore *store; /* only read */
   RpinnShardRecord record;
+  uint64_t num_draws; /* of those that the run wants, when gaps have been sought */
 } RpinnOpenShard;
 
 typedef struct RpinnShardSet {

@@ -25,7 +25,7 @@ terms: {u: {expect: u, at: {grid: [3, 3]}, data: truth, noise: 0.1}}
 predict: {grid: [5, 4], quantities: [u]}
 END
 # Without what differs from session to session.
-untimed() { sed -E 's/"(wall_seconds|seconds_median|pilot_seconds)": [^,}]*//g' "$1"; }
+untimed() { sed -E 's/"(wall_seconds|seconds_median|pilot_seconds|seconds)": [^,}]*//g' "$1"; }
 # same ONE OTHER FILE…: runs with the same files, and summaries but for times
 same() {
   local one=$1 other=$2 file
@@ -67,6 +67,8 @@ every integrated "" small.yaml --samples 10 --prior-integrate yes
 every map "" small.yaml --samples 10 --start map --optimizer adam --iterations 30 --prior-scale 1
 every laplace "" small.yaml --samples 10 --method laplace
 every flat fields.vti flat.yaml --samples 10 --correct mh
+continued=(small.yaml --prior-scale 1 --correct nuts --correct-budget 200 --max-depth 4)
+every continued "" "${continued[@]}" --samples 10
 
 # A merged run is a run: it goes on as one, and has the draws of one that was asked for more at once.
 run 0 run small.yaml --samples 13 --out more --quiet
@@ -79,6 +81,42 @@ same longer chains-3/run "${files[@]}"
 for number in 1 2 3; do run 0 run small.yaml --samples 13 --shard "$number/3" --out "lm-3/$number" --resume --quiet; done
 run 0 merge lm-3/[123] --out more-3 --quiet
 same more more-3 "${files[@]}"
+
+# Members that are continued: shards that are asked for more, that were asked for members alone, and that were stopped in their pilot.
+run 0 run "${continued[@]}" --samples 19 --out further --quiet
+run 0 run "${continued[@]}" --samples 19 --out continued-3/run --resume --quiet
+same further continued-3/run "${files[@]}"
+for number in 1 2 3; do run 0 run "${continued[@]}" --samples 19 --shard "$number/3" --out "continued-3/$number" --resume --quiet; done
+run 0 merge continued-3/[123] --out further-3 --quiet
+same further further-3 "${files[@]}"
+shards members 2 small.yaml --prior-scale 1 --max-depth 4 --samples 19
+run 0 run "${continued[@]}" --samples 19 --shard 1/2 --out members/1 --resume --quiet --time-limit 0.001
+run 0 summary members/1
+has "$out" "shard 1/2 of a run: 0 of 10 members"
+has "$out" "it is not complete: --resume goes on with it"
+run 2 merge members/1 further-3 --out none
+has "$err" "further-3: this folder holds a whole run"
+run 2 merge members/1 --out none --partial
+has "$err" "no shard has a corrected member yet; --partial makes results of those that are there"
+for number in 1 2; do run 0 run "${continued[@]}" --samples 19 --shard "$number/2" --out "members/$number" --resume --quiet; done
+run 0 merge members --out members/run --quiet
+same further members/run "${files[@]}"
+# The pilot is learnt once where shard 0 makes it, by members that are not its own.
+run 0 run "${continued[@]}" --samples 19 --shard 0/2 --out pilot/0 --time-limit 0.001
+has "$out" "shard 0/2 of a run: what all shards need is not yet learnt"
+run 0 run "${continued[@]}" --samples 19 --shard 0/2 --out pilot/0 --resume
+has "$out" "shard 0/2 of a run: what all shards need is learnt"
+for number in 1 2; do
+  run 0 run "${continued[@]}" --samples 19 --shard "$number/2" --out "pilot/$number" --learnt pilot/0/learnt.db --quiet
+done
+has "$(< pilot/0/run.log)" "16 of 16 members are done"
+has "$(< pilot/2/run.log)" "9 of 9 members are done"
+lacks "$(< pilot/2/run.log)" "the pilot takes a step"
+run 0 merge pilot --out pilot/run --quiet
+same further pilot/run "${files[@]}"
+run 0 run "${continued[@]}" --samples 3 --shard 5/5 --out idle-pilot # which has no member, and needs no pilot
+has "$out" "0 of 0 members"
+lacks "$(< idle-pilot/run.log)" "the pilot takes a step"
 
 # What all shards learn is left by the first, or by number 0, which makes nothing else.
 run 0 run small.yaml --samples 10 --shard 0/2 --out learnt/0
@@ -156,6 +194,8 @@ run 0 merge gaps --out part --partial --quiet
 has "$err" "shard 3/3 is not there, and lacks 4 members: 2 to 11 in steps of 3"
 run 0 summary part --json
 has "$out" '"samples": 8, "samples_asked": 12'
+has "$out" '"out_of_time": false, "partial": true'
+has "$out" "The shards that were merged left 4 draws undone; --resume makes them."
 run 0 run part/run.yaml --out part --resume --quiet
 same twelve part "${files[@]}"
 shards some 2 small.yaml --samples 5 --method nuts --chains 3 --warmup 20 --prior-scale 1
