@@ -25,7 +25,7 @@ static int run_bench(const Options *options) {
 const Command command_bench = {
     .name = "bench",
     .arguments = "",
-    .summary = "Measure speed, as a share of what this machine's matrix products reach",
+    .summary = "Measure speed, as a share of what a core of this machine can do",
     .details = "Ratios are measured within one run and are comparable between runs; times are not.\n",
     .option_sets = OPTIONS_JSON | OPTIONS_BENCH,
     .run = run_bench};

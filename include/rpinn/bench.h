@@ -1,4 +1,4 @@
-/* `rpinn bench`: how fast the backend `cpu` is, as a share of what this machine's matrix products reach. */
+/* `rpinn bench`: how fast the backend `cpu` is, as a share of what a core of this machine can do. */
 #ifndef RPINN_BENCH_H
 #define RPINN_BENCH_H
 

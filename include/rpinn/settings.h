@@ -119,7 +119,8 @@ extern "C" {
     "seconds after which no member but the first is begun; those under way are finished; auto: none")        \
   X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \
     "fresh attempts for a member that turned non-finite")                                                    \
-  X(THREADS, "threads", INTEGER, FREE, "0", 0, 65536, "", "worker threads; 0: one per core")
+  X(THREADS, "threads", INTEGER, FREE, "0", 0, 65536, "",                                                    \
+    "worker threads; 0: one per core that the process may use")
 
 typedef enum RpinnSetting {
 #define RPINN_SETTING_ENUM(name, text, kind, role, initial, lowest, highest, choices, help)                  \

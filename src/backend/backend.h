@@ -81,6 +81,8 @@ typedef struct RpinnBackendOperations {
   RpinnStatus (*describe)(RpinnContext *context, RpinnText *line);
   /* What a member's bits depend on beside its inputs, as a line. NULL: nothing. */
   RpinnStatus (*identify)(RpinnContext *context, RpinnText *line);
+  /* What makes it slow on this machine and can be mended, as a line; left empty where nothing does. NULL: never. */
+  RpinnStatus (*advise)(RpinnContext *context, RpinnText *line);
 
   /* ---- required ---- */
   RpinnStatus (*create)(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,

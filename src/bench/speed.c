@@ -1,12 +1,13 @@
 /* Speed as a ratio within one run: machines differ and are noisy, so a full Adam iteration (forward,
- * backward, update) is timed between two timings of the bare matrix product that it consists of, again and
- * again, and the median of the ratios counts.
+ * backward, update) is timed between two timings of what a core does in registers and of the bare matrix product that it
+ * consists of, again and again, and the median of the ratios counts.
  *
  *   work      3 x the forward products of the hidden layers: 2 H_in H_out rows each, for the channels that
  *             are needed
- *   share     work / time per iteration / rate of bare sgemm [H x H x rows]
+ *   share     work / time per iteration / rate of fused multiply-adds in registers, and of bare sgemm [H x H x rows]
  *   pair      two threads on two members: throughput over one thread, divided by the same for bare sgemm
  *   Jacobian  time of the dense Jacobian of one member / time of one gradient, both in double
+ *   J D J^T   (work + M (M+1) N) / time / rate in registers: what Levenberg–Marquardt and Laplace's method do at a point
  *   SVGD      time of an iteration / time of its gradients and two products, see svgd_speed.h
  *   NUTS      time of a leapfrog, over whole transitions / time of an Adam iteration on the same problem */
 #include <cblas.h>
@@ -17,53 +18,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "json_writer.h"
+#include "machine_peak.h"
 #include "posterior.h"
-#include "rpinn/bench.h"
 #include "rpinn/nuts.h"
 #include "rpinn/version.h"
+#include "speed.h"
 #include "svgd_speed.h"
 
-enum { MAX_SHAPES = 3, MAX_REPETITIONS = 1000, DEFAULT_REPETITIONS = 25 };
-
-/* One line of the table. */
-typedef struct Case {
-  const char *name, *problem, *setting;
-  bool reference_term_only; /* count the work of the reference term alone: a boundary of two points is not
-                               worth it */
-  double bar, aim;
-  int num_shapes;
-  int shapes[MAX_SHAPES][3]; /* m, n, k of the bare products; the fastest counts */
-} Case;
-
-static const Case cases[] = {
-    {"poisson-linear, Nf=32", "poisson-linear", "32", true, 0.64, 0.75, 1, {{50, 50, 96}}},
-    {"poisson-linear, Nf=128", "poisson-linear", "128", true, 0.70, 0.80, 1, {{50, 50, 384}}},
-    {"darcy", "darcy", NULL, false, 0.65, 0.65, 3, {{60, 60, 96}, {60, 60, 256}, {60, 60, 512}}},
-};
-enum { NUM_CASES = sizeof cases / sizeof cases[0] };
-static const double pair_bar = 0.95;
-static const double jacobian_bar = 3.5; /* at most */
-static const double svgd_bar = 1.6;     /* at most */
-enum { MAX_SVGD_REPETITIONS = 7 };      /* each of them takes a fifth of a second */
-static const double nuts_bar = 1.25;    /* at most */
-enum { JACOBIAN_CASE = 2, NUTS_CASE = 0 };
-
-typedef struct Line {
-  double work;                     /* floating-point operations of an iteration */
-  double share[MAX_REPETITIONS];   /* one per repetition */
-  double seconds[MAX_REPETITIONS]; /* per iteration */
-  double product_rate[MAX_REPETITIONS];
-} Line;
-
-struct RpinnBench {
-  size_t repetitions;
-  Line lines[NUM_CASES];
-  double pair[MAX_REPETITIONS];
-  double jacobian[MAX_REPETITIONS];
-  double svgd[MAX_SVGD_REPETITIONS], svgd_seconds[MAX_SVGD_REPETITIONS];
-  double nuts[MAX_REPETITIONS], nuts_seconds[MAX_REPETITIONS]; /* in iterations; per leapfrog */
-  char cpu[128];
+const Case rpinn_speed_cases[NUM_CASES] = {
+    {"poisson-linear, Nf=32", "poisson-linear", "32", true, 0.78, 0.85, 1, {{50, 50, 96}}},
+    {"poisson-linear, Nf=128", "poisson-linear", "128", true, 0.82, 0.88, 1, {{50, 50, 384}}},
+    {"darcy", "darcy", NULL, false, 0.84, 0.90, 3, {{60, 60, 96}, {60, 60, 256}, {60, 60, 512}}},
 };
 
 /* ---- time ---- */
@@ -76,18 +41,6 @@ static double now(clockid_t clock) {
   struct timespec time;
   clock_gettime(clock, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int compare(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
-static double median(const double *values, size_t count) {
-  double sorted[MAX_REPETITIONS];
-  memcpy(sorted, values, count * sizeof *values);
-  qsort(sorted, count, sizeof *sorted, compare);
-  return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
 }
 
 /* ---- bare products ---- */
@@ -242,7 +195,7 @@ typedef struct JacobianWork {
 } JacobianWork;
 
 static RpinnStatus create_jacobian_work(RpinnContext *context, JacobianWork *work) {
-  RPINN_TRY(create_member(context, &cases[JACOBIAN_CASE], "double", &work->member));
+  RPINN_TRY(create_member(context, &rpinn_speed_cases[JACOBIAN_CASE], "double", &work->member));
   size_t M = work->member.posterior->model.num_rows, N = work->member.posterior->model.num_parameters;
   work->rows = calloc(M, sizeof(double));
   work->jacobian = malloc(M * N * sizeof(double));
@@ -274,6 +227,45 @@ static double jacobian_cost(JacobianWork *work) {
   return (end - begin) / (gradients / (2 * GRADIENTS));
 }
 
+/* ---- J D J^T ---- */
+
+/* On a member of its own, whose Jacobian is never the one at hand. */
+typedef struct GramWork {
+  Member member;
+  double *rows, *gram; /* [M], [M][M] */
+} GramWork;
+
+static RpinnStatus create_gram_work(RpinnContext *context, GramWork *work) {
+  RPINN_TRY(create_member(context, &rpinn_speed_cases[GRAM_CASE], "float", &work->member));
+  size_t M = work->member.posterior->model.num_rows;
+  work->rows = calloc(M, sizeof(double));
+  work->gram = calloc(M * M, sizeof(double));
+  return work->rows && work->gram ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+static void destroy_gram_work(GramWork *work) {
+  destroy_member(&work->member);
+  free(work->rows);
+  free(work->gram);
+}
+
+static double gram_operations(const GramWork *work) {
+  const RpinnEnergyModel *model = &work->member.posterior->model;
+  double M = (double)model->num_rows, N = (double)model->num_parameters;
+  return count_work(&rpinn_speed_cases[GRAM_CASE], work->member.posterior) + M * (M + 1) * N;
+}
+
+static RpinnStatus gram_seconds(RpinnContext *context, GramWork *work, double *seconds) {
+  double *theta = work->member.state.theta;
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
+  theta[0] += 1e-3; /* another point, or J would be known */
+  double start = now(own_clock);
+  RPINN_TRY(
+      rpinn_backend_gram(context, work->member.posterior->backend, &batch, NULL, &work->rows, &work->gram));
+  *seconds = now(own_clock) - start;
+  return RPINN_OK;
+}
+
 /* ---- NUTS ---- */
 
 /* A chain on a member of its own. Its steps are so short that no trajectory turns back before it is full. */
@@ -285,7 +277,7 @@ typedef struct NutsWork {
 } NutsWork;
 
 static RpinnStatus create_nuts_work(RpinnContext *context, NutsWork *work) {
-  RPINN_TRY(create_member(context, &cases[NUTS_CASE], "float", &work->member));
+  RPINN_TRY(create_member(context, &rpinn_speed_cases[NUTS_CASE], "float", &work->member));
   work->target = (RpinnPosteriorMember){.posterior = work->member.posterior, .context = context};
   work->objective = rpinn_posterior_objective(&work->target);
   RpinnLogDensity density = rpinn_log_density_of_objective(&work->objective);
@@ -323,6 +315,7 @@ typedef struct Setup {
   Member second; /* of the first case, for two threads */
   Products products, second_products;
   JacobianWork jacobian;
+  GramWork gram;
   RpinnSvgdSpeed *svgd;
   NutsWork nuts;
 } Setup;
@@ -336,19 +329,38 @@ static void measure_nuts(RpinnContext *context, RpinnBench *bench, Setup *setup,
   bench->nuts[repetition] = leapfrog * 0.5 * (before + after);
 }
 
+static double peak_rate(RpinnPrecision precision) {
+  return rpinn_machine_peak(rpinn_isa_best(), precision, 2e-3);
+}
+
+/* What takes long. */
+static RpinnStatus measure_long(RpinnContext *context, RpinnBench *bench, Setup *setup, size_t repetition) {
+  double *seconds = &bench->gram_seconds[repetition], before = peak_rate(RPINN_PRECISION_FLOAT);
+  RPINN_TRY(gram_seconds(context, &setup->gram, seconds));
+  double peak = 0.5 * (before + peak_rate(RPINN_PRECISION_FLOAT));
+  bench->gram[repetition] = bench->gram_work / *seconds / peak;
+  return rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[repetition],
+                                  &bench->svgd_seconds[repetition]);
+}
+
 static void measure_once(RpinnContext *context, RpinnBench *bench, Setup *setup, size_t repetition) {
   const double slice = 0.02;
+  bench->peak[repetition] = peak_rate(RPINN_PRECISION_FLOAT);
+  bench->double_peak[repetition] = peak_rate(RPINN_PRECISION_DOUBLE);
   for (size_t k = 0; k < NUM_CASES; k++) {
     Line *line = &bench->lines[k];
-    double before = best_rate(&setup->products, &cases[k], slice);
+    double before = best_rate(&setup->products, &rpinn_speed_cases[k], slice),
+           peak = peak_rate(RPINN_PRECISION_FLOAT);
     double iterations = iteration_rate(&setup->members[k], own_clock, 2 * slice);
-    double after = best_rate(&setup->products, &cases[k], slice);
+    peak = 0.5 * (peak + peak_rate(RPINN_PRECISION_FLOAT));
+    double after = best_rate(&setup->products, &rpinn_speed_cases[k], slice);
     line->seconds[repetition] = 1 / iterations;
+    line->share[repetition] = line->work * iterations / peak;
     line->product_rate[repetition] = 0.5 * (before + after);
-    line->share[repetition] = line->work * iterations / line->product_rate[repetition];
+    line->product_share[repetition] = line->work * iterations / line->product_rate[repetition];
   }
-  Worker bare[2] = {{.products = setup->products, .line = &cases[0], .seconds = slice},
-                    {.products = setup->second_products, .line = &cases[0], .seconds = slice}};
+  Worker bare[2] = {{.products = setup->products, .line = &rpinn_speed_cases[0], .seconds = slice},
+                    {.products = setup->second_products, .line = &rpinn_speed_cases[0], .seconds = slice}};
   Worker ours[2] = {{.member = &setup->members[0], .seconds = slice},
                     {.member = &setup->second, .seconds = slice}};
   bench->pair[repetition] = pair_gain(ours) / pair_gain(bare);
@@ -372,11 +384,16 @@ static void find_cpu_name(char name[128]) {
 static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench *bench,
                            Setup *setup) {
   for (size_t k = 0; k < NUM_CASES; k++) {
-    RPINN_TRY(create_member(context, &cases[k], "float", &setup->members[k]));
-    bench->lines[k].work = count_work(&cases[k], setup->members[k].posterior);
+    RPINN_TRY(create_member(context, &rpinn_speed_cases[k], "float", &setup->members[k]));
+    bench->lines[k].work = count_work(&rpinn_speed_cases[k], setup->members[k].posterior);
   }
-  RPINN_TRY(create_member(context, &cases[0], "float", &setup->second));
+  RPINN_TRY(create_member(context, &rpinn_speed_cases[0], "float", &setup->second));
   RPINN_TRY(create_jacobian_work(context, &setup->jacobian));
+  RPINN_TRY(create_gram_work(context, &setup->gram));
+  bench->gram_work = gram_operations(&setup->gram);
+  bench->blas_share = rpinn_blas_share_of_peak();
+  RPINN_TRY(rpinn_posterior_advise(context, setup->gram.member.posterior, &bench->advice));
+  if (bench->advice.failed) return rpinn_fail_memory(context);
   RPINN_TRY(rpinn_svgd_speed_create(context, &setup->svgd));
   RPINN_TRY(create_nuts_work(context, &setup->nuts));
   if (!create_products(&setup->products) || !create_products(&setup->second_products))
@@ -387,8 +404,7 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
       return rpinn_fail(context, RPINN_ERROR_INTERRUPTED, "interrupted after %zu repetitions",
                         bench->repetitions);
     size_t k = bench->repetitions;
-    if (k < MAX_SVGD_REPETITIONS)
-      RPINN_TRY(rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[k], &bench->svgd_seconds[k]));
+    if (k < MAX_LONG_REPETITIONS) RPINN_TRY(measure_long(context, bench, setup, k));
     measure_once(context, bench, setup, bench->repetitions);
   }
   return RPINN_OK;
@@ -408,6 +424,7 @@ RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *o
   destroy_products(&setup.products);
   destroy_products(&setup.second_products);
   destroy_jacobian_work(&setup.jacobian);
+  destroy_gram_work(&setup.gram);
   rpinn_svgd_speed_destroy(setup.svgd);
   destroy_nuts_work(&setup.nuts);
   if (status == RPINN_OK) return RPINN_OK;
@@ -417,105 +434,7 @@ RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *o
 }
 
 void rpinn_bench_destroy(RpinnBench *bench) {
+  if (!bench) return;
+  rpinn_text_free(&bench->advice);
   free(bench);
-}
-
-/* ---- results ---- */
-
-/* Median of one of the two figures of SVGD, which has fewer repetitions. */
-static double svgd_median(const RpinnBench *bench, const double *values) {
-  return median(values,
-                bench->repetitions < MAX_SVGD_REPETITIONS ? bench->repetitions : MAX_SVGD_REPETITIONS);
-}
-
-double rpinn_bench_worst(const RpinnBench *bench) {
-  double worst = fmin(median(bench->pair, bench->repetitions) / pair_bar,
-                      jacobian_bar / median(bench->jacobian, bench->repetitions));
-  worst = fmin(worst, svgd_bar / svgd_median(bench, bench->svgd));
-  worst = fmin(worst, nuts_bar / median(bench->nuts, bench->repetitions));
-  for (size_t k = 0; k < NUM_CASES; k++)
-    worst = fmin(worst, median(bench->lines[k].share, bench->repetitions) / cases[k].bar);
-  return worst;
-}
-
-char *rpinn_bench_text(const RpinnBench *bench) {
-  RpinnText text = {0};
-  rpinn_text_append(&text,
-                    "one Adam iteration (forward, backward, update), float, one thread, against bare sgemm "
-                    "in the same run\n"
-                    "%s; %s; rpinn %s; medians of %zu interleaved repetitions\n\n",
-                    bench->cpu, openblas_get_config(), rpinn_version(), bench->repetitions);
-  rpinn_text_append(&text, "  %-24s %9s %9s %9s %8s %6s %6s\n", "case", "MFLOP", "us", "sgemm GF", "share",
-                    "bar", "aim");
-  for (size_t k = 0; k < NUM_CASES; k++) {
-    const Line *line = &bench->lines[k];
-    rpinn_text_append(&text, "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%% %5.0f%%\n", cases[k].name,
-                      line->work * 1e-6, median(line->seconds, bench->repetitions) * 1e6,
-                      median(line->product_rate, bench->repetitions) * 1e-9,
-                      median(line->share, bench->repetitions) * 100, cases[k].bar * 100, cases[k].aim * 100);
-  }
-  rpinn_text_append(
-      &text, "  %-24s %46.3f  %4.2f   (gain of two members over one / gain of two sgemm loops over one)\n",
-      "two threads", median(bench->pair, bench->repetitions), pair_bar);
-  rpinn_text_append(&text, "  %-24s %46.2f  %4.2f   (at most; in gradients, both in double)\n",
-                    "darcy, dense Jacobian", median(bench->jacobian, bench->repetitions), jacobian_bar);
-  rpinn_text_append(
-      &text,
-      "  %-24s %46.2f  %4.2f   (at most; 1000 particles, two threads, %.0f ms / gradients + 2 sgemm)\n",
-      "SVGD iteration", svgd_median(bench, bench->svgd), svgd_bar,
-      1e3 * svgd_median(bench, bench->svgd_seconds));
-  rpinn_text_append(&text, "  %-24s %9s %9.2f %26.2f  %4.2f   (at most; in Adam iterations, Nf=32)\n",
-                    "NUTS, per leapfrog", "", median(bench->nuts_seconds, bench->repetitions) * 1e6,
-                    median(bench->nuts, bench->repetitions), nuts_bar);
-  if (!text.failed) return text.bytes;
-  rpinn_text_free(&text);
-  return NULL;
-}
-
-char *rpinn_bench_json(const RpinnBench *bench) {
-  RpinnText text = {0};
-  RpinnJson json = {.text = &text};
-  rpinn_json_open(&json, NULL, '{');
-  rpinn_json_text(&json, "cpu", bench->cpu);
-  rpinn_json_text(&json, "openblas", openblas_get_config());
-  rpinn_json_text(&json, "version", rpinn_version());
-  rpinn_json_number(&json, "repetitions", (double)bench->repetitions);
-  rpinn_json_open(&json, "cases", '[');
-  for (size_t k = 0; k < NUM_CASES; k++) {
-    const Line *line = &bench->lines[k];
-    rpinn_json_open(&json, NULL, '{');
-    rpinn_json_text(&json, "name", cases[k].name);
-    rpinn_json_number(&json, "work_flop", line->work);
-    rpinn_json_number(&json, "seconds_per_iteration", median(line->seconds, bench->repetitions));
-    rpinn_json_number(&json, "sgemm_flop_per_second", median(line->product_rate, bench->repetitions));
-    rpinn_json_number(&json, "share", median(line->share, bench->repetitions));
-    rpinn_json_number(&json, "bar", cases[k].bar);
-    rpinn_json_number(&json, "aim", cases[k].aim);
-    rpinn_json_close(&json, '}');
-  }
-  rpinn_json_close(&json, ']');
-  rpinn_json_open(&json, "two_threads", '{');
-  rpinn_json_number(&json, "gain_over_sgemm_gain", median(bench->pair, bench->repetitions));
-  rpinn_json_number(&json, "bar", pair_bar);
-  rpinn_json_close(&json, '}');
-  rpinn_json_open(&json, "dense_jacobian", '{');
-  rpinn_json_number(&json, "gradients", median(bench->jacobian, bench->repetitions));
-  rpinn_json_number(&json, "bar_at_most", jacobian_bar);
-  rpinn_json_close(&json, '}');
-  rpinn_json_open(&json, "svgd_iteration", '{');
-  rpinn_json_number(&json, "over_gradients_and_two_products", svgd_median(bench, bench->svgd));
-  rpinn_json_number(&json, "seconds_per_iteration", svgd_median(bench, bench->svgd_seconds));
-  rpinn_json_number(&json, "bar_at_most", svgd_bar);
-  rpinn_json_close(&json, '}');
-  rpinn_json_open(&json, "nuts_leapfrog", '{');
-  rpinn_json_number(&json, "seconds", median(bench->nuts_seconds, bench->repetitions));
-  rpinn_json_number(&json, "iterations", median(bench->nuts, bench->repetitions));
-  rpinn_json_number(&json, "bar_at_most", nuts_bar);
-  rpinn_json_close(&json, '}');
-  rpinn_json_number(&json, "worst_share_of_bar", rpinn_bench_worst(bench));
-  rpinn_json_close(&json, '}');
-  rpinn_text_append(&text, "\n");
-  if (!text.failed) return text.bytes;
-  rpinn_text_free(&text);
-  return NULL;
 }

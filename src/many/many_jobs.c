@@ -2,9 +2,9 @@
  * called. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "many_state.h"
+#include "processors.h"
 #include "task_pool.h"
 
 /* ---- what threads tell ---- */
@@ -39,10 +39,10 @@ static RpinnStatus handle(void *user, const void *event) {
 
 /* ---- a thread ---- */
 
-/* The cores of this machine are shared by the runs that are made at once. */
+/* The cores that there are for this process are shared by the runs that are made at once. */
 static size_t threads_of_each(size_t num_jobs) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return cores > (long)num_jobs ? (size_t)cores / num_jobs : 1;
+  size_t cores = rpinn_processors_allowed();
+  return cores > num_jobs ? cores / num_jobs : 1;
 }
 
 typedef struct Job {

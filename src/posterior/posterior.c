@@ -229,11 +229,20 @@ static RpinnStatus make_backend(RpinnContext *context, RpinnPosterior *posterior
   return operations->create(context, &posterior->model, posterior->precision, &posterior->backend);
 }
 
+static const RpinnBackendOperations *chosen_backend(const RpinnPosterior *posterior) {
+  return rpinn_backend_at(
+      (size_t)rpinn_settings_choice(&posterior->problem->settings, RPINN_SETTING_BACKEND));
+}
+
+RpinnStatus rpinn_posterior_advise(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *line) {
+  const RpinnBackendOperations *operations = chosen_backend(posterior);
+  return operations->advise ? operations->advise(context, line) : RPINN_OK;
+}
+
 RpinnStatus rpinn_posterior_identify_backend(RpinnContext *context, const RpinnPosterior *posterior,
                                              RpinnText *text) {
   const RpinnSettingsValues *settings = &posterior->problem->settings;
-  const RpinnBackendOperations *operations =
-      rpinn_backend_at((size_t)rpinn_settings_choice(settings, RPINN_SETTING_BACKEND));
+  const RpinnBackendOperations *operations = chosen_backend(posterior);
   if (!operations->identify) return RPINN_OK;
   rpinn_text_append(text, "backend %s: ", settings->values[RPINN_SETTING_BACKEND].text);
   RPINN_TRY(operations->identify(context, text));

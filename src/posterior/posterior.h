@@ -92,6 +92,8 @@ bool rpinn_posterior_saves_made_truth(const RpinnPosterior *posterior);
 void rpinn_posterior_start_search(const RpinnPosterior *posterior, uint64_t start, const double *root,
                                   double *offsets, double *theta);
 
+/* What makes its backend slow on this machine and can be mended, as a line; empty where nothing does. */
+RpinnStatus rpinn_posterior_advise(RpinnContext *context, const RpinnPosterior *posterior, RpinnText *line);
 /* What the bits of the posterior's backend depend on beside the problem, as a line of a run's identity; nothing for most backends. */
 RpinnStatus rpinn_posterior_identify_backend(RpinnContext *context, const RpinnPosterior *posterior,
                                              RpinnText *text);

@@ -1,9 +1,9 @@
 #include "run_record.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "blas_threads.h"
+#include "processors.h"
 #include "rpinn/verdict.h"
 
 /* ---- making one ---- */
@@ -21,8 +21,7 @@ RpinnStatus rpinn_run_create(RpinnContext *context, const RpinnProblem *problem,
 
 size_t rpinn_run_choose_threads(const RpinnRun *run) {
   size_t wanted = (size_t)run->problem->settings.values[RPINN_SETTING_THREADS].number;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t threads = wanted ? wanted : cores > 0 ? (size_t)cores : 1;
+  size_t threads = wanted ? wanted : rpinn_processors_allowed();
   if (!rpinn_blas_is_shareable()) threads = 1;
   uint64_t tasks = rpinn_draw_plan_num_starts(&run->plan);
   return threads < tasks ? threads : (size_t)tasks;

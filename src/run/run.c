@@ -88,6 +88,19 @@ static RpinnStatus finish(RpinnContext *context, RpinnDriver *driver) {
 /* ---- the whole ---- */
 
 /* The folder and the store are the run's, and say what it is about. */
+/* To the user and to run.log. */
+static RpinnStatus advise(RpinnContext *context, RpinnDriver *driver) {
+  RpinnText line = {0};
+  RpinnStatus status = rpinn_posterior_advise(context, driver->run->posteriors[0], &line);
+  if (status == RPINN_OK && line.failed) status = rpinn_fail_memory(context);
+  if (status == RPINN_OK && line.length) {
+    rpinn_log(context, RPINN_LOG_WARNING, "%s", line.bytes);
+    rpinn_driver_log(driver, "%s", line.bytes);
+  }
+  rpinn_text_free(&line);
+  return status;
+}
+
 static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
   RpinnRun *run = driver->run;
   driver->has_past = driver->options->resume || driver->options->learnt;
@@ -104,6 +117,7 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
       run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)run->num_samples,
       run->problem->settings.values[RPINN_SETTING_BACKEND].text, rpinn_run_precision_name(run),
       driver->num_threads, (unsigned long long)run->posteriors[0]->seed);
+  RPINN_TRY(advise(context, driver));
   return rpinn_posterior_save(context, run->posteriors[0], run->folder);
 }
 

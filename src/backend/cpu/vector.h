@@ -94,7 +94,7 @@ RPINN_INLINE Real vector_group_sum(const RealVector sums[RPINN_GROUP_VECTORS]) {
 
 /* a b + c, rounded once. Calls of the C library where the baseline has no such instruction, hence not
  * inlined. */
-static __attribute__((noinline)) RealVector vector_fma(RealVector a, RealVector b, RealVector c) {
+static __attribute__((noinline, unused)) RealVector vector_fma(RealVector a, RealVector b, RealVector c) {
   RealVector result;
   for (int lane = 0; lane < RPINN_VECTOR_LANES; lane++)
     result[lane] = RPINN_REAL(__builtin_fma)(a[lane], b[lane], c[lane]);
