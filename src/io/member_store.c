@@ -17,11 +17,11 @@ static uint64_t member_checksum(const RpinnStoredMember *member) {
 
 /* ---- writing ---- */
 
-static int bind_member(sqlite3_stmt *statement, const RpinnStoredMember *member) {
+static int bind_member(sqlite3_stmt *statement, const RpinnStoredMember *member, uint64_t checksum) {
   int code = sqlite3_bind_int64(statement, 1, (sqlite3_int64)member->index);
   if (code == SQLITE_OK) code = sqlite3_bind_int(statement, 2, member->failed);
   if (code == SQLITE_OK) code = sqlite3_bind_text(statement, 3, member->stop, -1, SQLITE_STATIC);
-  if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 4, (sqlite3_int64)member_checksum(member));
+  if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 4, (sqlite3_int64)checksum);
   if (code == SQLITE_OK)
     code = rpinn_store_bind_bytes(statement, 5, member->parameters, member->num_parameters * sizeof(double));
   if (code == SQLITE_OK)
@@ -31,13 +31,18 @@ static int bind_member(sqlite3_stmt *statement, const RpinnStoredMember *member)
   return code;
 }
 
-RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
-                                   const RpinnStoredMember *member) {
+RpinnStatus rpinn_store_put_summed(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member, uint64_t checksum) {
   sqlite3_stmt *put;
   RPINN_TRY(rpinn_store_check_index(context, member->index));
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_PUT, &put));
   RPINN_TRY(rpinn_store_begin(context, store));
-  return rpinn_store_write_with(context, store, put, bind_member(put, member));
+  return rpinn_store_write_with(context, store, put, bind_member(put, member, checksum));
+}
+
+RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member) {
+  return rpinn_store_put_summed(context, store, member, member_checksum(member));
 }
 
 RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
@@ -52,8 +57,7 @@ static sqlite3_int64 clamp(uint64_t below) {
   return below < INT64_MAX ? (sqlite3_int64)below : INT64_MAX;
 }
 
-/* The two parameters of a query over a range; SQLite's answer. */
-static int bind_range(sqlite3_stmt *query, RpinnStoreRange range) {
+int rpinn_store_bind_range(sqlite3_stmt *query, RpinnStoreRange range) {
   int answer = sqlite3_bind_int64(query, 1, clamp(range.from));
   return answer == SQLITE_OK ? sqlite3_bind_int64(query, 2, clamp(range.below)) : answer;
 }
@@ -65,7 +69,7 @@ RpinnStatus rpinn_member_store_drop(RpinnContext *context, RpinnMemberStore *sto
   for (size_t k = 0; k < sizeof queries / sizeof queries[0]; k++) {
     sqlite3_stmt *drop;
     RPINN_TRY(rpinn_store_prepare(context, store, queries[k], &drop));
-    RPINN_TRY(rpinn_store_write_with(context, store, drop, bind_range(drop, range)));
+    RPINN_TRY(rpinn_store_write_with(context, store, drop, rpinn_store_bind_range(drop, range)));
   }
   return rpinn_store_flush_when_due(context, store);
 }
@@ -131,8 +135,21 @@ RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberSto
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_BEHIND_LAST, &query));
-  RPINN_TRY(rpinn_store_look_up(context, store, query, bind_range(query, range), &found));
+  RPINN_TRY(rpinn_store_look_up(context, store, query, rpinn_store_bind_range(query, range), &found));
   *number = found ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
+  rpinn_store_release(query);
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_member_store_count_share(RpinnContext *context, RpinnMemberStore *store,
+                                           RpinnStoreRange range, uint64_t step, uint64_t *count) {
+  sqlite3_stmt *query;
+  bool found;
+  RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_COUNT_SHARE, &query));
+  int bound = rpinn_store_bind_range(query, range);
+  if (bound == SQLITE_OK) bound = sqlite3_bind_int64(query, 3, (sqlite3_int64)step);
+  RPINN_TRY(rpinn_store_look_up(context, store, query, bound, &found));
+  *count = found ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
   rpinn_store_release(query);
   return RPINN_OK;
 }
@@ -142,7 +159,7 @@ RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *st
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_COUNT, &query));
-  RPINN_TRY(rpinn_store_look_up(context, store, query, bind_range(query, range), &found));
+  RPINN_TRY(rpinn_store_look_up(context, store, query, rpinn_store_bind_range(query, range), &found));
   *finished = found ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
   *failed = found ? (uint64_t)sqlite3_column_int64(query, 1) : 0;
   rpinn_store_release(query);
@@ -195,7 +212,8 @@ RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *st
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_VISIT, &query));
-  RpinnStatus status = rpinn_store_look_up(context, store, query, bind_range(query, range), &found);
+  RpinnStatus status =
+      rpinn_store_look_up(context, store, query, rpinn_store_bind_range(query, range), &found);
   while (status == RPINN_OK && found) {
     RpinnStoredMember member;
     status = rpinn_store_read_member(context, store, query, &member);

@@ -83,6 +83,9 @@ RpinnStatus rpinn_member_store_behind_last(RpinnContext *context, RpinnMemberSto
 /* Members of a range: all that are there, and those of them that failed. */
 RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      uint64_t *finished, uint64_t *failed);
+/* Members of every step-th index of a range, from its first one on. */
+RpinnStatus rpinn_member_store_count_share(RpinnContext *context, RpinnMemberStore *store,
+                                           RpinnStoreRange range, uint64_t step, uint64_t *count);
 /* Call visit for the members of a range, in the order of their index. Its pointers are valid during
  * the call; a failure of visit stops and is returned. visit must not write to the store. Memory is that of
  * one member. */

@@ -38,12 +38,6 @@ RpinnStatus rpinn_member_store_get(RpinnContext *context, RpinnMemberStore *stor
   return status;
 }
 
-RpinnStatus rpinn_member_store_add(RpinnContext *context, RpinnMemberStore *store,
-                                   const RpinnStoredMember *member) {
-  RPINN_TRY(rpinn_store_put_member(context, store, member));
-  return rpinn_store_flush_when_due(context, store);
-}
-
 RpinnStatus rpinn_member_store_visit_texts(RpinnContext *context, RpinnMemberStore *store,
                                            RpinnStatus (*visit)(void *user, const char *key,
                                                                 const char *value),

@@ -9,9 +9,6 @@ RpinnStatus rpinn_member_store_get_identity(RpinnContext *context, RpinnMemberSt
 /* One member, if it is there; its pointers are valid until the next one is read. */
 RpinnStatus rpinn_member_store_get(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
                                    RpinnStoredMember *member, bool *found);
-/* Add a member to a store that has neither it nor a state of it. */
-RpinnStatus rpinn_member_store_add(RpinnContext *context, RpinnMemberStore *store,
-                                   const RpinnStoredMember *member);
 /* Call visit for all texts by their keys, in their order. A failure of visit stops and is returned. */
 RpinnStatus rpinn_member_store_visit_texts(RpinnContext *context, RpinnMemberStore *store,
                                            RpinnStatus (*visit)(void *user, const char *key,

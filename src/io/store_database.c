@@ -64,6 +64,8 @@ static const char *const query_texts[RPINN_NUM_QUERIES] = {
     [RPINN_QUERY_GET_PIECES] = "SELECT bytes FROM state_pieces WHERE member = ? ORDER BY piece",
     [RPINN_QUERY_HAS] = "SELECT 1 FROM members WHERE member = ?",
     [RPINN_QUERY_COUNT] = "SELECT count(*), total(failed) FROM members WHERE member >= ? AND member < ?",
+    [RPINN_QUERY_COUNT_SHARE] =
+        "SELECT count(*) FROM members WHERE member >= ?1 AND member < ?2 AND (member - ?1) % ?3 = 0",
     [RPINN_QUERY_BEHIND_LAST] = "SELECT max(member) + 1 FROM members WHERE member >= ? AND member < ?",
     [RPINN_QUERY_VISIT] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
                           "WHERE member >= ? AND member < ? ORDER BY member",

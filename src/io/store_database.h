@@ -20,6 +20,7 @@ typedef enum RpinnStoreQuery {
   RPINN_QUERY_GET_PIECES,
   RPINN_QUERY_HAS,
   RPINN_QUERY_COUNT,
+  RPINN_QUERY_COUNT_SHARE,
   RPINN_QUERY_BEHIND_LAST,
   RPINN_QUERY_VISIT,
   RPINN_QUERY_GET,
@@ -64,6 +65,8 @@ RpinnStatus rpinn_store_prepare(RpinnContext *context, RpinnMemberStore *store, 
                                 sqlite3_stmt **statement);
 /* NULL counts as empty, not as SQL's NULL. */
 int rpinn_store_bind_bytes(sqlite3_stmt *statement, int column, const void *bytes, size_t size);
+/* The first two parameters of a query over a range; SQLite's answer. */
+int rpinn_store_bind_range(sqlite3_stmt *query, RpinnStoreRange range);
 /* Run one that writes; bound: the code of binding its parameters. A failure ends the transaction. */
 RpinnStatus rpinn_store_write_with(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *statement,
                                    int bound);
@@ -80,6 +83,9 @@ RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *sto
 /* The row of a member, within the transaction. */
 RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
                                    const RpinnStoredMember *member);
+/* The same with the checksum of the member that another store had. */
+RpinnStatus rpinn_store_put_summed(RpinnContext *context, RpinnMemberStore *store,
+                                   const RpinnStoredMember *member, uint64_t checksum);
 /* Make a statement ready for its next use. */
 void rpinn_store_release(sqlite3_stmt *statement);
 

@@ -157,6 +157,22 @@ RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore 
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_draw_store_count_share(RpinnContext *context, RpinnMemberStore *store,
+                                         const RpinnDrawPlan *plan, RpinnShard shard, uint64_t *made) {
+  *made = 0;
+  if (!rpinn_shard_size(shard, plan->num_draws)) return RPINN_OK;
+  return rpinn_member_store_count_share(context, store, range_of(plan, shard.count ? shard.number - 1 : 0),
+                                        shard.count ? shard.count : 1, made);
+}
+
+RpinnStoreRange rpinn_draw_store_range(const RpinnDrawPlan *plan) {
+  return range_of(plan, 0);
+}
+
+RpinnStoreRange rpinn_chain_range(uint64_t chain) {
+  return (RpinnStoreRange){chain << CHAIN_BITS, (chain + 1) << CHAIN_BITS};
+}
+
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,
                                            uint64_t *length) {

@@ -3,6 +3,7 @@
 #define RPINN_RESULTS_DRAW_STORE_H
 
 #include "member_store.h"
+#include "shard.h"
 
 enum { RPINN_MAX_CHAINS = 1000000 };
 
@@ -90,6 +91,12 @@ RpinnStatus rpinn_draw_store_longest(RpinnContext *context, RpinnMemberStore *st
 /* Draws of a member or chain that are there, of those that the plan wants. */
 RpinnStatus rpinn_draw_store_count_task(RpinnContext *context, RpinnMemberStore *store,
                                         const RpinnDrawPlan *plan, uint64_t task, uint64_t *made);
+/* Members of a shard that are there, of those that a plan without chains wants. */
+RpinnStatus rpinn_draw_store_count_share(RpinnContext *context, RpinnMemberStore *store,
+                                         const RpinnDrawPlan *plan, RpinnShard shard, uint64_t *made);
+/* Where the draws of a plan without chains are; where those of a chain are, with its warmup. */
+RpinnStoreRange rpinn_draw_store_range(const RpinnDrawPlan *plan);
+RpinnStoreRange rpinn_chain_range(uint64_t chain);
 /* Draws (of the warmup) that the shortest of the chains has, at most `most`. */
 RpinnStatus rpinn_draw_store_common_length(RpinnContext *context, RpinnMemberStore *store,
                                            uint64_t num_chains, bool is_warmup, uint64_t most,

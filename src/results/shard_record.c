@@ -139,12 +139,14 @@ RpinnStatus rpinn_shard_state_find(RpinnContext *context, RpinnMemberStore *stor
   state->is_complete = true;
   if (plan->is_corrected && !shard.number)
     RPINN_TRY(has_state(context, store, rpinn_correction_state_key(), &state->is_complete));
-  for (uint64_t task = 0; task < num_starts; task++) {
+  for (uint64_t chain = 0; plan->has_chains && chain < num_starts; chain++) {
     uint64_t made = 0;
-    if (!rpinn_shard_owns(shard, task)) continue;
-    RPINN_TRY(rpinn_draw_store_count_task(context, store, plan, task, &made));
+    if (!rpinn_shard_owns(shard, chain)) continue;
+    RPINN_TRY(rpinn_draw_store_count_task(context, store, plan, chain, &made));
     state->num_draws += made;
   }
+  if (!plan->has_chains)
+    RPINN_TRY(rpinn_draw_store_count_share(context, store, plan, shard, &state->num_draws));
   if (!plan->has_chains)
     RPINN_TRY(rpinn_draw_store_count_members(context, store, plan, &finished, &state->num_failed));
   if (state->num_draws < state->num_asked) state->is_complete = false;

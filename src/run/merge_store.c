@@ -11,54 +11,54 @@
 #include "part_file.h"
 #include "steady_clock.h"
 #include "store_copy.h"
+#include "store_walk.h"
 
 typedef struct Merge {
   RpinnContext *context;
   const RpinnShardSet *set;
   const RpinnMergeOptions *options;
-  RpinnMemberStore *store; /* of the run */
+  RpinnMemberStore *store;      /* of the run */
+  uint64_t num_done, num_tasks; /* chains, or members, and these once more where they were continued */
   double started, next_report;
 } Merge;
 
 /* ---- draws ---- */
 
-static RpinnStatus copy_draw(const Merge *merge, const RpinnOpenShard *shard, uint64_t key, bool *found) {
-  RpinnStoredMember draw;
-  RPINN_TRY(rpinn_member_store_get(merge->context, shard->store, key, &draw, found));
-  return *found ? rpinn_member_store_add(merge->context, merge->store, &draw) : RPINN_OK;
-}
-
-static RpinnStatus copy_state(const Merge *merge, const RpinnOpenShard *shard, uint64_t key) {
+static RpinnStatus copy_state(const Merge *merge, RpinnMemberStore *from, uint64_t key) {
   void *state = NULL;
   size_t size;
-  RPINN_TRY(rpinn_member_store_get_state(merge->context, shard->store, key, &state, &size));
+  RPINN_TRY(rpinn_member_store_get_state(merge->context, from, key, &state, &size));
   RpinnStatus status =
       state ? rpinn_member_store_put_state(merge->context, merge->store, key, state, size) : RPINN_OK;
   free(state);
   return status;
 }
 
-/* Its draws from the first one on: there are no gaps in a chain. */
-static RpinnStatus copy_chain(const Merge *merge, const RpinnOpenShard *shard, uint64_t chain) {
-  for (int is_warmup = 1; is_warmup >= 0; is_warmup--) {
-    bool found = true;
-    for (uint64_t draw = 0; found; draw++)
-      RPINN_TRY(copy_draw(merge, shard, rpinn_chain_draw_key(chain, is_warmup, draw), &found));
+/* All of its draws, with those of the warmup. */
+static RpinnStatus copy_chain(const Merge *merge, RpinnMemberStore *from, uint64_t chain) {
+  RpinnStoreWalk walk;
+  RpinnStatus status = rpinn_store_walk_begin(merge->context, from, rpinn_chain_range(chain), &walk);
+  while (status == RPINN_OK && walk.has_member) {
+    status = rpinn_store_walk_copy(merge->context, &walk, merge->store);
+    if (status == RPINN_OK) status = rpinn_store_walk_next(merge->context, &walk);
   }
-  return copy_state(merge, shard, rpinn_chain_state_key(chain));
+  rpinn_store_walk_end(&walk);
+  return status == RPINN_OK ? copy_state(merge, from, rpinn_chain_state_key(chain)) : status;
 }
 
-/* A draw, or else the state of what makes it. */
-static RpinnStatus copy_member(const Merge *merge, const RpinnOpenShard *shard, uint64_t key) {
-  bool found;
-  RPINN_TRY(copy_draw(merge, shard, key, &found));
-  return found ? RPINN_OK : copy_state(merge, shard, key);
+/* A draw, or else the state of what makes it. The walk passes over members that the shard has for its pilot. */
+static RpinnStatus copy_member(const Merge *merge, RpinnStoreWalk *walk, uint64_t key) {
+  while (walk->has_member && walk->index < key) RPINN_TRY(rpinn_store_walk_next(merge->context, walk));
+  if (!walk->has_member || walk->index != key) return copy_state(merge, walk->store, key);
+  RPINN_TRY(rpinn_store_walk_copy(merge->context, walk, merge->store));
+  return rpinn_store_walk_next(merge->context, walk);
 }
 
 /* ---- the caller ---- */
 
-static void report(Merge *merge, uint64_t done, uint64_t total) {
+static void report(Merge *merge) {
   const RpinnMergeOptions *options = merge->options;
+  uint64_t done = merge->num_done, total = merge->num_tasks;
   double seconds = rpinn_steady_seconds() - merge->started;
   bool is_last = done == total;
   if (!options->progress || (!is_last && seconds < merge->next_report)) return;
@@ -72,7 +72,9 @@ static void report(Merge *merge, uint64_t done, uint64_t total) {
                             .seconds_left = seconds / (double)done * (double)(total - done),
                             .last = is_last};
   snprintf(progress.unit, sizeof progress.unit, "%s merged",
-           merge->set->plan.has_chains ? "chains" : "members");
+           merge->set->plan.has_chains     ? "chains"
+           : merge->set->plan.is_corrected ? "draws"
+                                           : "members");
   options->progress(options->user, &progress);
 }
 
@@ -84,18 +86,54 @@ static bool is_stopped(const Merge *merge) {
 
 /* ---- the whole ---- */
 
-static RpinnStatus copy_draws(Merge *merge) {
-  const RpinnDrawPlan *plan = &merge->set->plan;
-  uint64_t num_tasks = rpinn_draw_plan_num_starts(plan);
-  for (uint64_t task = 0; task < num_tasks; task++) {
-    const RpinnOpenShard *shard = rpinn_shard_set_owner(merge->set, task);
-    if (!shard) continue;
-    if (is_stopped(merge)) return rpinn_fail_interrupted(merge->context);
-    RPINN_TRY(plan->has_chains ? copy_chain(merge, shard, task) : copy_member(merge, shard, task));
-    if (plan->is_corrected) RPINN_TRY(copy_member(merge, shard, rpinn_corrected_key(task)));
-    report(merge, task + 1, num_tasks);
+/* One more is done, or the caller wants an end. */
+static RpinnStatus go_on(Merge *merge) {
+  merge->num_done++;
+  report(merge);
+  return is_stopped(merge) ? rpinn_fail_interrupted(merge->context) : RPINN_OK;
+}
+
+static RpinnStatus copy_chains(Merge *merge) {
+  for (uint64_t chain = 0; chain < merge->set->plan.num_chains; chain++) {
+    const RpinnOpenShard *shard = rpinn_shard_set_owner(merge->set, chain);
+    if (shard) RPINN_TRY(copy_chain(merge, shard->store, chain));
+    RPINN_TRY(go_on(merge));
   }
   return RPINN_OK;
+}
+
+/* The members of a plan without chains, with all shards walked along together: walks [count + 1]. */
+static RpinnStatus walk_shards(Merge *merge, const RpinnDrawPlan *plan, RpinnStoreWalk *walks) {
+  const RpinnShardSet *set = merge->set;
+  RpinnStoreRange range = rpinn_draw_store_range(plan);
+  for (size_t k = 1; k <= set->count; k++)
+    if (set->shards[k].folder)
+      RPINN_TRY(rpinn_store_walk_begin(merge->context, set->shards[k].store, range, &walks[k]));
+  for (uint64_t key = range.from; key < range.below; key++) {
+    RpinnStoreWalk *walk = &walks[(key - range.from) % set->count + 1];
+    if (walk->store) RPINN_TRY(copy_member(merge, walk, key));
+    RPINN_TRY(go_on(merge));
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus copy_members(Merge *merge, const RpinnDrawPlan *plan) {
+  size_t num_walks = merge->set->count + 1;
+  RpinnStoreWalk *walks = calloc(num_walks, sizeof *walks);
+  if (!walks) return rpinn_fail_memory(merge->context);
+  RpinnStatus status = walk_shards(merge, plan, walks);
+  for (size_t k = 0; k < num_walks; k++) rpinn_store_walk_end(&walks[k]);
+  free(walks);
+  return status;
+}
+
+static RpinnStatus copy_draws(Merge *merge) {
+  const RpinnDrawPlan *plan = &merge->set->plan;
+  RpinnDrawPlan members = rpinn_draw_plan_of_members(plan);
+  merge->num_tasks = rpinn_draw_plan_num_starts(plan) * (plan->is_corrected ? 2 : 1);
+  if (plan->has_chains) return copy_chains(merge);
+  RPINN_TRY(copy_members(merge, &members));
+  return plan->is_corrected ? copy_members(merge, plan) : RPINN_OK;
 }
 
 /* What all of them learnt is the same in each; their seconds add up. One without draws may have stopped while it learnt. */

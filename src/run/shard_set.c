@@ -185,6 +185,13 @@ static RpinnStatus list_gaps(RpinnContext *context, RpinnShardSet *set, size_t n
   uint64_t num_tasks = rpinn_draw_plan_num_starts(&set->plan),
            wanted = set->plan.has_chains ? set->plan.num_draws : 1;
   *num_missing = 0;
+  if (shard->folder &&
+      !set->plan.has_chains) { /* to look for each of many members takes longer than to count them */
+    RpinnShard share = {number, set->count};
+    RPINN_TRY(rpinn_draw_store_count_share(context, shard->store, &set->plan, share, &shard->num_draws));
+    if (shard->num_draws == rpinn_shard_size(share, num_tasks)) return RPINN_OK;
+    shard->num_draws = 0;
+  }
   for (uint64_t task = number - 1; task < num_tasks; task += set->count) {
     uint64_t made = 0;
     if (shard->folder) RPINN_TRY(rpinn_draw_store_count_task(context, shard->store, &set->plan, task, &made));

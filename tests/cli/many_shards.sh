@@ -32,7 +32,7 @@ wait "$merge"
 ended=$(date +%s%N)
 if ((filled == 0)); then filled=$ended; fi
 echo "$shards shards of $members members, $((bytes / 1000000)) MB: peak memory $((peak / 1024)) MB, one store in" \
-  "$(((filled - begun) / 1000000)) ms, all results in $(((ended - begun) / 1000000)) ms"
+  "$(((filled - begun) / 1000000)) ms ($((bytes * 1000 / (filled - begun))) MB/s), all results in $(((ended - begun) / 1000000)) ms"
 found=$(sed -E 's/.*"samples": ([0-9]+).*/\1/; q' merged/summary.json)
 if [[ $found != "$((shards * members))" ]]; then
   echo "the merged run has $found members" >&2
