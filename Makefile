@@ -29,11 +29,13 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 
 check-all: check check-more ## make check and make check-more
 
-check-more: ## after make check: the whole paper at the scale quick, reports in Chromium, our files in ArviZ, xarray and VTK
+check-more: ## after make check: the whole paper at the scale quick, reports in Chromium, our files in ArviZ, xarray and VTK, job scripts in Slurm
 	@scripts/install-dependencies.sh python browser
+	@scripts/install-dependencies.sh slurm || echo "make check-more: without Slurm, job scripts are not tried"
 	@tests/paper/quick.sh build-gcc
 	@tests/browser/run.sh build-gcc
 	@scripts/python-tests.sh build-gcc
+	@tests/slurm/run.sh build-gcc
 	@echo "make check-more: everything passed"
 
 check-long: FUZZ_SECONDS = 600

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what building and testing need and this machine lacks.
 #
-#   scripts/install-dependencies.sh [--dry-run] [build] [test] [cuda] [python] [browser]   (no group named: build and test)
+#   scripts/install-dependencies.sh [--dry-run] [build] [test] [cuda] [python] [browser] [slurm]   (no group named: build and test)
 #
 # Debian 12, 13 and Ubuntu 22.04, 24.04: through apt-get, as root or with sudo. Nothing is fetched when nothing is
 # missing. Elsewhere: looks for the tools and headers themselves and lists those that are not there.
@@ -31,6 +31,10 @@ test  | libcmocka-dev      | module cmocka             | unit tests
 test  | gnuplot-nox        | tool gnuplot              | figures of reports, for print
 cuda | nvidia-cuda-toolkit | tool nvcc                 | the backend cuda (large, not free software)
 browser | chromium chromium-browser | browser             | opens reports
+slurm | slurmctld          | tool slurmctld            | a cluster on one machine, to try the scripts of examples/ in
+slurm | slurmd             | tool slurmd               | its nodes
+slurm | slurm-client       | tool sbatch               | its commands
+slurm | munge              | tool munged               | who is who in it
 python | python3           | tool python3              | other readers of our files
 python | python3-venv      | python_venv               | packages of Python, apart from the system
 '
@@ -73,8 +77,8 @@ dry_run=false groups=()
 for argument in "$@"; do
   case $argument in
     --dry-run) dry_run=true ;;
-    build | test | cuda | python | browser) groups+=("$argument") ;;
-    *) echo "usage: $0 [--dry-run] [build] [test] [cuda] [python] [browser]" >&2 && exit 2 ;;
+    build | test | cuda | python | browser | slurm) groups+=("$argument") ;;
+    *) echo "usage: $0 [--dry-run] [build] [test] [cuda] [python] [browser] [slurm]" >&2 && exit 2 ;;
   esac
 done
 if [[ ${#groups[@]} == 0 ]]; then groups=(build test); fi

@@ -37,20 +37,20 @@ for ((turn = 0; turn < turns; turn++)); do
   begun=$(milliseconds)
   cat shards/*/checkpoint.db > copy
   sync copy
-  copy=$(best $copy $(($(milliseconds) - begun)))
+  copy=$(best "$copy" $(($(milliseconds) - begun)))
   begun=$(milliseconds) filled=0
   "$program" merge shards --out merged --quiet > /dev/null &
   merge=$!
   while kill -0 "$merge" 2> /dev/null; do
     if ((filled == 0)); then cpu=$(cpu_milliseconds "$merge"); fi
-    if ((filled == 0)) && [[ -e merged/checkpoint.db ]]; then filled=$(milliseconds) && store_cpu=$(best $store_cpu "${cpu:-0}"); fi
+    if ((filled == 0)) && [[ -e merged/checkpoint.db ]]; then filled=$(milliseconds) && store_cpu=$(best "$store_cpu" "${cpu:-0}"); fi
     size=$(awk '/VmHWM/ {print $2}' "/proc/$merge/status" 2> /dev/null || true)
     if [[ -n $size ]] && ((size > peak)); then peak=$size; fi
     sleep 0.02
   done
   wait "$merge"
-  store=$(best $store $((filled - begun)))
-  results=$(best $results $(($(milliseconds) - begun)))
+  store=$(best "$store" $((filled - begun)))
+  results=$(best "$results" $(($(milliseconds) - begun)))
 done
 rate() { awk -v bytes="$bytes" -v milliseconds="$1" 'BEGIN {printf "%.0f MB/s", bytes / 1e3 / (milliseconds > 0 ? milliseconds : 1)}'; }
 echo "$shards shards of $members members, $((bytes / 1000000)) MB, best of $turns; load $(cut -d' ' -f1 /proc/loadavg) on $(nproc) cores"
