@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "context.h"
+#include "shard.h"
 
 typedef struct RpinnShardFolders {
   size_t count, capacity;
@@ -18,6 +19,9 @@ bool rpinn_folder_has(const char *folder, const char *file);
 RpinnStatus rpinn_shard_folders_find(RpinnContext *context, size_t num_folders, const char *const *folders,
                                      const char *marker, RpinnShardFolders *found);
 void rpinn_shard_folders_free(RpinnShardFolders *found);
+/* Bad input: this shard is in two folders, or its folder has been named twice. */
+RpinnStatus rpinn_fail_shard_twice(RpinnContext *context, RpinnShard shard, const char *folder,
+                                   const char *there);
 /* Where shards are joined: a folder that is absent, or holds nothing but what may be in it (NULL: nothing). */
 RpinnStatus rpinn_check_empty_folder(RpinnContext *context, const char *folder, const char *allowed);
 

@@ -82,9 +82,7 @@ static RpinnStatus read_shards(RpinnContext *context, RpinnMergedTasks *tasks) {
       memset(tasks->by_number, 0, (shard.count + 1) * sizeof *tasks->by_number);
     }
     if (tasks->by_number[shard.number])
-      return rpinn_fail_at(context, (RpinnPlace){.file = folder},
-                           "this is shard %zu/%zu, and so is %.500s; expected each of them once",
-                           shard.number, shard.count, tasks->by_number[shard.number]);
+      return rpinn_fail_shard_twice(context, shard, folder, tasks->by_number[shard.number]);
     tasks->by_number[shard.number] = folder;
   }
   return RPINN_OK;

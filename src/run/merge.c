@@ -23,6 +23,11 @@ static RpinnStatus check_files(RpinnContext *context, size_t num_folders) {
 }
 
 static RpinnStatus check_target(RpinnContext *context, const char *folder) {
+  RpinnShard shard;
+  if (rpinn_folder_holds_shard(folder, &shard))
+    return rpinn_fail_at(context, (RpinnPlace){.file = folder},
+                         "this folder holds shard %zu/%zu; expected another one for the run, with --out",
+                         shard.number, shard.count);
   if (rpinn_folder_has(folder, "checkpoint.db"))
     return rpinn_fail_at(context, (RpinnPlace){.file = folder},
                          "this folder holds a run already; rpinn run %.400s/run.yaml --out %.400s --resume "

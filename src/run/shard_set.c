@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "folders.h"
 #include "identity_difference.h"
 #include "method.h"
 #include "problem.h"
+#include "shard_folders.h"
 #include "store_copy.h"
 
 static char *copy(const char *text) {
@@ -33,11 +35,22 @@ void rpinn_shard_set_close(RpinnShardSet *set) {
 
 /* ---- one shard ---- */
 
+/* A session that was killed as it began leaves a store that says nothing. */
+static RpinnStatus fail_unbegun(RpinnContext *context, const char *folder) {
+  return rpinn_fail_at(
+      context, (RpinnPlace){.file = folder},
+      "the session that made this folder ended before it had begun a shard; the same command "
+      "with --resume begins it, or leave this folder out");
+}
+
 static RpinnStatus open_shard(RpinnContext *context, const char *folder, RpinnOpenShard *shard) {
   char path[RPINN_PATH_SIZE];
+  struct stat info;
+  uint64_t behind_last;
   *shard = (RpinnOpenShard){.folder = copy(folder)};
   if (!shard->folder) return rpinn_fail_memory(context);
   snprintf(path, sizeof path, "%.4000s/checkpoint.db", folder);
+  if (stat(path, &info) == 0 && info.st_size == 0) return fail_unbegun(context, folder);
   RPINN_TRY(rpinn_member_store_open_existing(context, path, &shard->store));
   RPINN_TRY(rpinn_member_store_keep_small(context, shard->store));
   RpinnStatus status = rpinn_shard_record_read(context, shard->store, &shard->record);
@@ -45,6 +58,8 @@ static RpinnStatus open_shard(RpinnContext *context, const char *folder, RpinnOp
     snprintf(context->error.file, sizeof context->error.file, "%.500s", folder);
   RPINN_TRY(status);
   if (shard->record.shard.count) return RPINN_OK;
+  RPINN_TRY(rpinn_draw_store_longest(context, shard->store, &rpinn_all_members, &behind_last));
+  if (!behind_last) return fail_unbegun(context, folder);
   return rpinn_fail_at(context, (RpinnPlace){.file = folder},
                        "this folder holds a whole run; expected a shard, which rpinn run --shard I/N makes");
 }
@@ -106,9 +121,7 @@ static RpinnStatus join(RpinnContext *context, RpinnShardSet *set, const RpinnOp
   if (set->shards[set->first].folder) {
     RPINN_TRY(check_record(context, &set->shards[set->first], shard));
     if (set->shards[number].folder)
-      return rpinn_fail_at(context, (RpinnPlace){.file = shard->folder},
-                           "this is shard %zu/%zu, and so is %.500s; expected each of them once", number,
-                           set->count, set->shards[number].folder);
+      return rpinn_fail_shard_twice(context, shard->record.shard, shard->folder, set->shards[number].folder);
     RPINN_TRY(check_identity(context, set, shard));
   }
   set->shards[number] = *shard;

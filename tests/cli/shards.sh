@@ -206,6 +206,18 @@ has "$err" "chain 1 has no draw yet"
 
 # What does not belong together.
 mistake "there is no shard here: No such file" merge nowhere --out none
+mistake "lm-33: there is no shard here: No such file or directory; did you mean 'lm-3'?" merge lm-33 --out none
+mistake "lm-3/22: there is no shard here: No such file or directory; did you mean '2'?" merge lm-3/1 lm-3/22 lm-3/3 --out none
+mistake "lm-3/1: this folder is named twice, by itself or with a folder that holds it" merge lm-8/1/../../lm-3/[123] lm-3/1 --out none
+mistake "lm-3/1: this folder holds shard 1/3; expected another one for the run, with --out" merge lm-3/[123] --out lm-3/1
+mkdir killed-early && : > killed-early/checkpoint.db
+mistake "killed-early: the session that made this folder ended before it had begun a shard; the same command with --resume begins it" \
+  merge lm-3/[12] killed-early --out none
+if [[ $(id -u) != 0 ]]; then # from whom no folder can be kept
+  cp -r lm-8 closed && rm -r closed/run && chmod 000 closed/2
+  mistake "closed/2: cannot look into this folder: Permission denied" merge closed --out none
+  chmod 700 closed/2
+fi
 mistake "small.yaml: this is a file; expected the folder of a shard" merge small.yaml --out none
 mkdir empty
 mistake "empty: this folder holds no shard, and none is in it" merge empty --out none

@@ -62,6 +62,7 @@ has "$err" "shard 2/3 is not there; rpinn calibrate small.yaml --datasets 4 --me
 has "$err" "runs of this study are missing in its 3 shards"
 cp -r parts/2 twice
 mistake "twice: this is shard 2/3, and so is parts/2" merge parts twice --out none
+mistake "parts/2: this folder is named twice, by itself or with a folder that holds it" merge parts parts/2 --out none
 run 0 calibrate small.yaml --datasets 4 --members 39 --methods rpinn,laplace --prior-scale 2 --shard 2/3 --out foreign --quiet
 mistake "foreign: this is a shard of another study than parts/1: it was made with 2, the other with 1" merge parts/1 foreign parts/3 --out none
 sed 's/"version": "[^"]*"/"version": "0.0.9"/' parts/2/shard.json > twice/shard.json
