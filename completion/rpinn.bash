@@ -242,6 +242,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'run --correct-scale')
+      _rpinn_values "auto" ""
+      return
+      ;;
     'run --time-limit')
       _rpinn_values "auto" ""
       return
@@ -444,6 +448,10 @@ _rpinn() {
       ;;
     'check --correct-budget')
       _rpinn_values "" ""
+      return
+      ;;
+    'check --correct-scale')
+      _rpinn_values "auto" ""
       return
       ;;
     'check --time-limit')
@@ -690,6 +698,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'calibrate --correct-scale')
+      _rpinn_values "auto" ""
+      return
+      ;;
     'calibrate --time-limit')
       _rpinn_values "auto" ""
       return
@@ -926,6 +938,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'weights --correct-scale')
+      _rpinn_values "auto" ""
+      return
+      ;;
     'weights --time-limit')
       _rpinn_values "auto" ""
       return
@@ -1070,14 +1086,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -1133,14 +1149,14 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'weights')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

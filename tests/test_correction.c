@@ -178,6 +178,28 @@ static void exact_with_noise_that_is_not_known(void **state) {
   check_law("noise_d", law_in(summary, "noise_d"), law_of(SIDE, s, of_s), 1000);
 }
 
+/* Weights that no datum speaks of keep their prior, N(0, 4): chains that begin at members of N(0, 1/4) have to get there. */
+static void begins_under_a_narrower_prior(void **state) {
+  enum { DRAWS = 1000, WEIGHTS = 7 };
+  RunBench *bench = *state;
+  HandRun run = {.bench = bench};
+  double square = 0;
+  run_make(bench, "narrow", line_yaml, "prior_shape=iid prior_scale=0.5");
+  run_make(bench, "wide", line_yaml, "prior_shape=iid prior_scale=2 correct=nuts correct_scale=0.5");
+  const RpinnJsonValue *summary = run_json(bench, "wide");
+  assert_true(json_number(summary, "members/loss_median") ==
+              json_number(run_json(bench, "narrow"), "members/loss_median"));
+  assert_true(json_number(summary, "sigmas/prior") == 2);
+  assert_true(json_number(summary, "correction/start_scale") == 0.5);
+  assert_true(json_flag(summary, "correction/forgets"));
+  assert_int_equal(nc_open(run_path(bench, "wide", "posterior.nc"), NC_NOWRITE, &run.root), NC_NOERR);
+  const double *weights = hand_numbers(&run, "posterior/u_parameters", DRAWS * WEIGHTS);
+  nc_close(run.root);
+  for (size_t i = 0; i < DRAWS * WEIGHTS; i++) square += weights[i] * weights[i] / (DRAWS * WEIGHTS);
+  check_true(fabs(sqrt(square) - 2) < 4 * 2 / sqrt(2 * DRAWS * WEIGHTS),
+             "weights have a deviation of %g, expected 2", sqrt(square));
+}
+
 /* ---- the price ---- */
 
 /* What the summary says is what the draws say, and what the backend has counted. */
@@ -383,12 +405,22 @@ static void other_methods_are_refused(void **state) {
       RPINN_ERROR_INPUT);
   assert_non_null(
       strstr(run_message(bench), "the method is nuts; expected --correct none, or --method rpinn"));
+  assert_int_equal(run_try(bench, "scale", hand_yaml, "correct_scale=0.5", (RpinnRunOptions){0}, &run),
+                   RPINN_ERROR_INPUT);
+  assert_non_null(
+      strstr(run_message(bench), "correct is none; expected --correct nuts, or --correct-scale auto"));
+  assert_int_equal(run_try(bench, "scales", hand_yaml,
+                           "correct=nuts correct_scale=0.5 prior_scale=loo prior_integrate=yes",
+                           (RpinnRunOptions){0}, &run),
+                   RPINN_ERROR_INPUT);
+  assert_non_null(strstr(run_message(bench), "with prior_integrate each draws its own"));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {test_in_folder(exact_where_rpinn_is),
                                      test_in_folder(exact_where_rpinn_is_not),
                                      test_in_folder(exact_with_noise_that_is_not_known),
+                                     test_in_folder(begins_under_a_narrower_prior),
                                      test_in_folder(price_is_what_was_counted),
                                      test_in_folder(price_is_told),
                                      test_in_folder(threads_leave_no_mark),

@@ -73,6 +73,8 @@ static const struct {
     {"correct", RANDOMISED "max_depth=5", "none", "nuts", true, "weights/correction", "none", "nuts"},
     {"correct_budget", RANDOMISED "max_depth=5 correct=nuts", "100", "2000", true, "correction/budget", "100",
      "2000"},
+    {"correct_scale", RANDOMISED "max_depth=5 correct=nuts correct_budget=100", "0.2", "0.5", true,
+     "correction/start_scale", "0.2", "0.5"},
     {"threads", MEMBERS, "1", "2", false, "threads", "1", "2"},
     {"retries", NULL, NULL, NULL, false, NULL, NULL, NULL},     /* test_run_failures.c */
     {"time_limit", NULL, NULL, NULL, false, NULL, NULL, NULL}}; /* test_run_sessions.c */

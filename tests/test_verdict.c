@@ -229,7 +229,8 @@ static void correction(void **state) {
                       "began: nested R-hat of 'u[3]' is 1.11; 1.03 after 16 iterations or more is asked for. "
                       "The draws lie between "
                       "rPINN's and the posterior's, or in modes that no chain leaves. Raise "
-                      "--correct-budget, which is 2000.");
+                      "--correct-budget, which is 2000; under a wide prior make members with a "
+                      "narrower one, --correct-scale.");
   correction.forgets = true;
   correction.acceptance = 0.49;
   rpinn_verdict_judge(&made.all, &verdict);

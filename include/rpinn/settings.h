@@ -115,6 +115,9 @@ extern "C" {
     "is continued by NUTS until it has forgotten where it began")                                            \
   X(CORRECT_BUDGET, "correct_budget", REAL, FREE, "1e5", 1, 1e15, "",                                        \
     "gradients that --correct nuts may take for a member, in the mean")                                      \
+  X(CORRECT_SCALE, "correct_scale", REAL, ADDED, "auto", 1e-300, 1e300, "",                                  \
+    "scale of the prior that members are made with before --correct nuts continues them under that of the "  \
+    "run; auto: the same")                                                                                   \
   X(TIME_LIMIT, "time_limit", REAL, FREE, "auto", 1e-3, 1e300, "",                                           \
     "seconds after which no member but the first is begun; those under way are finished; auto: none")        \
   X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \

@@ -171,7 +171,8 @@ static void judge_correction(const RpinnVerdictEvidence *evidence, RpinnVerdict 
         "where they began: nested R-hat of '%.80s' is %.3g; %g after %.0f iterations or more is asked for. "
         "The "
         "draws lie between rPINN's and the posterior's, or in modes that no chain leaves. Raise "
-        "--correct-budget, which is %g.",
+        "--correct-budget, which is %g; under a wide prior make members with a narrower one, "
+        "--correct-scale.",
         correction->length, correction->gradients, correction->worst, correction->nested_rhat,
         correction->limit, correction->shortest, correction->budget);
   if (correction->divergent_share > 0)

@@ -8,6 +8,11 @@
 
 /* ---- what sets members apart ---- */
 
+/* Do slots have priors of their own? */
+static bool has_own_priors(const RpinnPosterior *posterior) {
+  return posterior->sigmas.integrates || posterior->sigmas.start > 0;
+}
+
 /* 1/s of all rows [M] with noise eta [K]. */
 static void scale_rows(const RpinnPosterior *posterior, const double *eta, double *scales) {
   const RpinnEnergyModel *model = &posterior->model;
@@ -132,13 +137,13 @@ static RpinnStatus gram(RpinnContext *context, void *data, size_t count, const s
 
 /* ---- the joint energy of theta and eta ---- */
 
-/* members: where scales are integrated over, the slots whose priors they have; NULL: the posterior's. Elsewhere they may be any numbers,
+/* members: where slots have priors of their own, the slots whose priors they have; NULL: the posterior's. Elsewhere they may be any numbers,
  * such as those of particles. */
 static RpinnStatus joint_energies(RpinnContext *context, RpinnMemberSlots *slots, size_t count,
                                   const size_t *members, const double *const *thetas, double *values,
                                   double *const *gradients, double *const *parts) {
   size_t N = slots->posterior->model.num_parameters;
-  bool has_priors = members && slots->posterior->sigmas.integrates;
+  bool has_priors = members && has_own_priors(slots->posterior);
   for (size_t k = 0; k < count; k++) {
     slots->members[k] = (RpinnBatchMember){
         .theta = thetas[k], .prior_root = has_priors ? slots->slots[members[k]].prior_root : NULL};
@@ -195,9 +200,10 @@ static bool allocate(RpinnMemberSlots *slots) {
   slots->row_scales = has_noises ? vectors(arena, count, M) : NULL;
   double **offsets = vectors(arena, count, M + N), **etas = vectors(arena, count, posterior->num_noises);
   double **own_scales = has_noises ? vectors(arena, count, M) : NULL;
-  double **roots = posterior->sigmas.integrates ? vectors(arena, count, N) : NULL;
+  bool has_priors = has_own_priors(posterior);
+  double **roots = has_priors ? vectors(arena, count, N) : NULL;
   if (!slots->slots || !slots->members || !slots->part_energies || !offsets || !etas ||
-      (has_noises && !(slots->row_scales && own_scales)) || (posterior->sigmas.integrates && !roots))
+      (has_noises && !(slots->row_scales && own_scales)) || (has_priors && !roots))
     return false;
   for (size_t k = 0; k < count; k++)
     slots->slots[k] = (RpinnMemberSlot){.offsets = offsets[k],

@@ -37,7 +37,8 @@ RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *pos
 void rpinn_member_slot_clear(RpinnMemberSlots *slots, size_t slot);
 /* Let it have this noise eta [K], which is copied. */
 void rpinn_member_slot_take_noise(RpinnMemberSlots *slots, size_t slot, const double *eta);
-/* Where scales are integrated over, let it have the prior of this scale. */
+/* Where slots have priors of their own, because scales are integrated over or members begin under another one, let it have that of this
+ * scale. */
 void rpinn_member_slot_take_scale(RpinnMemberSlots *slots, size_t slot, double scale);
 
 /* E of theta and eta behind it, without offsets: its parts [num_terms + 1] (the prior last) and gradient [N] are those of

@@ -180,6 +180,11 @@ double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t me
   return rpinn_scale_curve_quantile(&posterior->problem->curve, rpinn_stream_uniform(&stream));
 }
 
+double rpinn_posterior_start_scale(const RpinnPosterior *posterior, uint64_t member) {
+  return posterior->sigmas.start > 0 ? posterior->sigmas.start
+                                     : rpinn_posterior_member_scale(posterior, member);
+}
+
 void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale) {
   if (posterior->sigmas.integrates) rpinn_posterior_network_roots(posterior, scale, posterior->prior_root);
 }

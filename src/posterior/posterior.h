@@ -66,6 +66,8 @@ RpinnStatus rpinn_posterior_choose_prior_scale(RpinnContext *context, RpinnPoste
                                                const RpinnScaleCurve *curve, const double *factors);
 /* The scale of a member's prior: s_p, or a draw from the curve where scales are integrated over. */
 double rpinn_posterior_member_scale(const RpinnPosterior *posterior, uint64_t member);
+/* That which it is made with: of a narrower prior where it is to be continued under a wide one. */
+double rpinn_posterior_start_scale(const RpinnPosterior *posterior, uint64_t member);
 /* Where scales are integrated over, let the energy have the prior of this scale from now on. Such a posterior has roots of its own,
  * also where it shares the rest. */
 void rpinn_posterior_take_scale(RpinnPosterior *posterior, double scale);

@@ -99,6 +99,9 @@ static void resolve_scale(const RpinnProblem *problem, bool reads_prior, RpinnSi
 static RpinnStatus resolve_spread(RpinnContext *context, const RpinnProblem *problem, RpinnSigmas *sigmas) {
   const RpinnSettingsValues *settings = &problem->settings;
   bool by_setting = !settings->values[RPINN_SETTING_PRIOR_INTEGRATE].is_auto;
+  sigmas->start = settings->values[RPINN_SETTING_CORRECT_SCALE].is_auto
+                      ? 0
+                      : settings->values[RPINN_SETTING_CORRECT_SCALE].number;
   sigmas->integrates =
       by_setting ? rpinn_settings_choice(settings, RPINN_SETTING_PRIOR_INTEGRATE) == RPINN_SCALE_INTEGRATED
                  : problem->integrates_scale;

@@ -34,6 +34,7 @@ typedef struct RpinnSigmas {
   RpinnFieldPrior *fields; /* [num_fields] */
   RpinnScaleRule rule;     /* that is to choose s_p; GIVEN: nothing is to be chosen */
   bool integrates;         /* members draw scales of their own, see scale_curve.h */
+  double start; /* in place of s_p while members are made that are to be continued under it; 0: s_p */
 } RpinnSigmas;
 
 RpinnStatus rpinn_sigmas_resolve(RpinnContext *context, RpinnArena *arena, const RpinnProblem *problem,

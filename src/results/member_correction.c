@@ -128,11 +128,13 @@ void rpinn_run_name_worst(const RpinnRun *run, char *text, size_t size) {
 
 void rpinn_run_correction_json(const RpinnRun *run, RpinnJson *json) {
   const RpinnMemberCorrection *correction = &run->correction;
+  const RpinnSigmas *sigmas = &run->posteriors[0]->sigmas;
   char worst[128];
   if (!rpinn_run_is_corrected(run)) return;
   rpinn_run_name_worst(run, worst, sizeof worst);
   rpinn_json_open(json, "correction", '{');
   rpinn_json_text(json, "sampler", "nuts");
+  rpinn_json_number(json, "start_scale", sigmas->start > 0 ? sigmas->start : sigmas->prior);
   rpinn_json_boolean(json, "forgets", rpinn_correction_forgets(correction));
   rpinn_json_number(json, "nested_rhat", correction->nested_rhat);
   rpinn_json_number(json, "nested_rhat_limit", RPINN_FORGOTTEN_RHAT);

@@ -40,7 +40,7 @@ static const double *take_slot(void *data, size_t slot, uint64_t member, uint32_
     rpinn_member_slot_take_noise(slots, slot, target->eta);
   }
   rpinn_posterior_draw_offsets(slots->posterior, stream, own->offsets);
-  rpinn_member_slot_take_scale(slots, slot, rpinn_posterior_member_scale(slots->posterior, stream));
+  rpinn_member_slot_take_scale(slots, slot, rpinn_posterior_start_scale(slots->posterior, stream));
   own->has_offsets = true;
   return own->offsets;
 }
@@ -167,9 +167,18 @@ static RpinnStatus start_from_run(RpinnContext *context, const RpinnDriver *driv
 /* Continuing draws is for methods whose draws have a place in the posterior to begin with. */
 static RpinnStatus check_correction(RpinnContext *context, const RpinnDriver *driver) {
   const RpinnSettingsValues *settings = &driver->run->problem->settings;
-  if (rpinn_settings_choice(settings, RPINN_SETTING_CORRECT) != RPINN_CORRECTION_NUTS ||
-      driver->run->method->can_be_continued)
-    return RPINN_OK;
+  bool is_continued = rpinn_settings_choice(settings, RPINN_SETTING_CORRECT) == RPINN_CORRECTION_NUTS,
+       has_scale = !settings->values[RPINN_SETTING_CORRECT_SCALE].is_auto;
+  if (has_scale && !is_continued)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "correct_scale is the prior's scale of members that --correct nuts continues, and "
+                      "correct is %s; expected --correct nuts, or --correct-scale auto",
+                      settings->values[RPINN_SETTING_CORRECT].text);
+  if (has_scale && driver->run->posteriors[0]->sigmas.integrates)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "correct_scale gives all members one scale to begin with, and with prior_integrate "
+                      "each draws its own; expected one of the two");
+  if (!is_continued || driver->run->method->can_be_continued) return RPINN_OK;
   return rpinn_fail(context, RPINN_ERROR_INPUT,
                     "correct nuts continues the members of method rpinn, and the method is %s; expected "
                     "--correct none, or --method rpinn",
