@@ -45,10 +45,15 @@ def diverged(summary):
     return f"{100 * chains['divergences'] / (chains['count'] * chains['draws']):.1f} %"
 
 
+def gradients(summary):
+    chains = summary["chains"]["per_chain"]
+    return sum(chain["leapfrogs"] for chain in chains) / len(chains)
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
-    print("| problem | numbers | long: largest R-hat | seconds | short: largest nested R-hat | seconds | members' seconds | means within 4 errors | deviations within 4 errors | deviations, short / long: least, median, most | divergent, long and short |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| problem | numbers | long: largest R-hat | seconds | short: largest nested R-hat | gradients of a chain behind its warmup | seconds | members' seconds | means within 4 errors | deviations within 4 errors | deviations, short / long: least, median, most | divergent, long and short |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for name in sys.argv[2:]:
         folder = root / name
         members = json.loads((folder / "members" / "summary.json").read_text())
@@ -60,7 +65,7 @@ def main():
         rhat = max(float(row["rhat"] or "nan") for row in long_rows.values())
         nested = max(float(row.get("rhat_nested") or "nan") for row in short_rows.values())
         print(
-            f"| {name} | {len(means)} | {rhat:.3f} | {long['wall_seconds']:.0f} | {nested:.3f} | {short['wall_seconds']:.0f} | {members['wall_seconds']:.0f} "
+            f"| {name} | {len(means)} | {rhat:.3f} | {long['wall_seconds']:.0f} | {nested:.3f} | {gradients(short):.0f} | {short['wall_seconds']:.0f} | {members['wall_seconds']:.0f} "
             f"| {within(means)} | {within(deviations)} | {ratios[0]:.2f}, {ratios[len(ratios) // 2]:.2f}, {ratios[-1]:.2f} | {diverged(long)}, {diverged(short)} |"
         )
 
