@@ -233,6 +233,21 @@ static void price_is_what_was_counted(void **state) {
   hand_close(&run);
 }
 
+/* Steps that are too long for a cube: what the summary says is the sum over the draws. */
+static void divergences_are_counted(void **state) {
+  enum { DRAWS = 60 };
+  RunBench *bench = *state;
+  HandRun run = {.bench = bench};
+  double sum = 0;
+  run_make(bench, "bold", bent_yaml, "correct=nuts samples=60 target_acceptance=0.02");
+  assert_int_equal(nc_open(run_path(bench, "bold", "posterior.nc"), NC_NOWRITE, &run.root), NC_NOERR);
+  const double *each = hand_numbers(&run, "sample_stats/divergences", DRAWS);
+  nc_close(run.root);
+  for (size_t i = 0; i < DRAWS; i++) sum += each[i];
+  check_true(sum > 0, "no chain diverged: nothing is tried");
+  assert_true(json_number(run_json(bench, "bold"), "correction/divergences") == sum);
+}
+
 static void price_is_told(void **state) {
   RunBench *bench = *state;
   bool healthy;
@@ -423,6 +438,7 @@ int main(void) {
                                      test_in_folder(begins_under_a_narrower_prior),
                                      test_in_folder(price_is_what_was_counted),
                                      test_in_folder(price_is_told),
+                                     test_in_folder(divergences_are_counted),
                                      test_in_folder(threads_leave_no_mark),
                                      test_in_folder(members_join),
                                      test_in_folder(corrections_come_and_go),

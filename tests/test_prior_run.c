@@ -89,6 +89,27 @@ static void test_members(void **state) {
   hand_close(&run);
 }
 
+/* A chain that continues a member has the prior of that member: its log density is -E under scale k. */
+static void test_continued_members(void **state) {
+  RunBench *bench = *state;
+  run_make(bench, "run", hand_yaml,
+           COMMON "prior_scale=evidence samples=7 threads=2 correct=nuts max_depth=4 correct_budget=300");
+  HandRun run = hand_open(bench, "run");
+  RpinnPosterior *posterior = run.problem.posterior;
+  const double *scales = hand_numbers(&run, "sample_stats/prior_scale", MEMBERS),
+               *densities = hand_numbers(&run, "sample_stats/lp", MEMBERS);
+  double theta[32], energy;
+  assert_true(posterior->model.num_parameters <= 32);
+  for (uint64_t k = 0; k < MEMBERS; k++) {
+    hand_theta(&run, k, theta);
+    rpinn_posterior_take_scale(posterior, scales[k]);
+    bench_require(&run.problem, rpinn_posterior_energy(NULL, posterior, theta, NULL, &energy, NULL, NULL),
+                  "energy");
+    check_relative(-energy, densities[k], 1e-8);
+  }
+  hand_close(&run);
+}
+
 /* Sessions, threads and run.yaml leave no mark on the draws. */
 static void test_going_on(void **state) {
   RunBench *bench = *state;
@@ -131,6 +152,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantiles), test_in_folder(test_members),
-                                     test_in_folder(test_going_on), test_in_folder(test_refusals)};
+                                     test_in_folder(test_continued_members), test_in_folder(test_going_on),
+                                     test_in_folder(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

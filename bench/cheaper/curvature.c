@@ -87,7 +87,7 @@ static RpinnStatus propose_present(Walk *walk, double *log_ratio) {
   return RPINN_OK;
 }
 
-/* |z' - z + pull A^-1 g|^2 in A, of the step from z to z'; A is that of `metric`. */
+/* |z' - z + pull A^-1 g|^2 in A, of the step from z to z'; A is that of the start. */
 static double backward_square(Walk *walk, const double *from, const double *gradient, const double *to,
                               double pull) {
   size_t N = walk->subject->num_parameters;
