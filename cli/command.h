@@ -57,6 +57,13 @@ typedef struct Options {
   char origins[MAX_OVERRIDES][64];
 } Options;
 
+/* What becomes of a command that a launcher starts several times. */
+typedef enum CommandRanks {
+  RANKS_REFUSED,     /* it is work for one process */
+  RANKS_FIRST_ALONE, /* rank 0 prints, the others do nothing */
+  RANKS_TOGETHER     /* all of them make it */
+} CommandRanks;
+
 typedef struct Command {
   const char *name;            /* of one word or two */
   const char *arguments;       /* "PROBLEM" or "" */
@@ -65,6 +72,7 @@ typedef struct Command {
   const char *details;         /* further lines of its help, or "" */
   void (*print_details)(void); /* lines after these, or NULL */
   unsigned option_sets;        /* OptionSet */
+  CommandRanks ranks;
   int (*run)(const Options *options);
 } Command;
 
@@ -107,6 +115,18 @@ int report_task_shard(RpinnTaskShard shard, const Options *options, const char *
 /* A command that makes a folder of many runs: run_into with a context, signals caught, and --out or results/<problem>-<kind>. */
 int run_study(const Options *options, const char *kind,
               int (*run_into)(RpinnContext *context, const Options *options, const char *folder));
+/* Meet the other processes that a launcher has started, where the command is for all of them; -1 to go on, else an exit code. */
+int launch_begin(const Command *command, int argc, char **argv);
+/* Part with them; the exit code of all. */
+int launch_end(int code);
+/* Is this one of several, and the command (NULL: none) not for it, but for rank 0 alone? */
+bool launch_leaves_it(const Command *command, int argc, char **argv);
+/* Those whom the command is made with; NULL: nobody. */
+RpinnRanks *launch_ranks(void);
+/* Does another rank speak for this one? Then a message is kept for it. */
+bool launch_is_silent(void);
+bool launch_keeps(const char *message);
+
 /* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
 RpinnContext *make_context(void);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */

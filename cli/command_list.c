@@ -79,4 +79,5 @@ const Command command_list = {.name = "list",
                                   "Show the shipped problems, their presets, the methods and the backends",
                               .details = "",
                               .option_sets = OPTIONS_JSON,
+                              .ranks = RANKS_FIRST_ALONE,
                               .run = run_list};

@@ -43,15 +43,18 @@ static int perform(RpinnContext *context, RpinnProblem *problem, const Options *
                                  .resume = options->resume,
                                  .shard = shard,
                                  .learnt = options->learnt,
+                                 .ranks = launch_ranks(),
                                  .interrupted = stop_is_requested,
                                  .progress = options->quiet ? NULL : show_progress,
                                  .user = &line};
   RpinnRun *run;
   RpinnStatus status = rpinn_run(context, problem, &run_options, &run);
-  if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
+  if (line.terminal && !options->quiet && !launch_is_silent()) fprintf(stderr, "\r\033[K");
   if (status != RPINN_OK) return report_failure(context, status);
   int code = EXIT_INTERRUPTED;
-  if (rpinn_run_interrupted(run))
+  if (launch_is_silent())
+    code = EXIT_DONE; /* rank 0 knows how the run has ended */
+  else if (rpinn_run_interrupted(run))
     fprintf(stderr, "rpinn: interrupted; the members made so far are saved in %s, and --resume goes on\n",
             folder);
   else
@@ -108,4 +111,5 @@ const Command command_run = {
         "it ends as after Ctrl-C, with exit code 130. --shard I/N makes a part, anywhere: "
         "docs/clusters.md.\n",
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_RUN | OPTIONS_SHARD,
+    .ranks = RANKS_TOGETHER,
     .run = run_run};

@@ -66,7 +66,23 @@ static int explain_words(const char *first, const char *second) {
   return report_usage("rpinn %s needs a second word; rpinn %s --help lists them", first, first);
 }
 
+static const Command *find_command(int argc, char **argv) {
+  for (size_t i = 0; i < NUM_COMMANDS && argc > 1; i++)
+    if (match(commands[i], argc, argv)) return commands[i];
+  return NULL;
+}
+
+static int run_command(const Command *command, int num_words, int argc, char **argv) {
+  static Options options;
+  options = (Options){.num_words = argc - 1, .words = argv + 1};
+  int code = launch_begin(command, argc, argv);
+  if (code >= 0) return code;
+  code = options_parse(command, argc - 1 - num_words, argv + 1 + num_words, &options);
+  return launch_end(code >= 0 ? code : command->run(&options));
+}
+
 int dispatch(int argc, char **argv) {
+  if (launch_leaves_it(find_command(argc, argv), argc, argv)) return EXIT_DONE;
   if (argc < 2) {
     print_usage(stderr);
     return EXIT_USAGE;
@@ -87,10 +103,7 @@ int dispatch(int argc, char **argv) {
       command_print_help(commands[i]);
       return EXIT_DONE;
     }
-    static Options options;
-    options = (Options){.num_words = argc - 1, .words = argv + 1};
-    int code = options_parse(commands[i], argc - 1 - num_words, argv + 1 + num_words, &options);
-    return code >= 0 ? code : commands[i]->run(&options);
+    return run_command(commands[i], num_words, argc, argv);
   }
   int code = explain_words(name, wants_help ? "--help" : argc > 2 ? argv[2] : NULL);
   if (code >= 0) return code;

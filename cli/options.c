@@ -423,20 +423,21 @@ int report_usage(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  fprintf(stderr, "rpinn: %s\n", rpinn_make_printable(message));
+  if (!launch_keeps(message)) fprintf(stderr, "rpinn: %s\n", rpinn_make_printable(message));
   return EXIT_USAGE;
 }
 
 int report_failure(const RpinnContext *context, RpinnStatus status) {
   char message[2560];
   rpinn_error_format(rpinn_context_error(context), message, sizeof message);
-  fprintf(stderr, "rpinn: %s\n", message[0] ? message : rpinn_status_meaning(status));
+  const char *text = message[0] ? message : rpinn_status_meaning(status);
+  if (!launch_keeps(text)) fprintf(stderr, "rpinn: %s\n", text);
   return rpinn_status_exit_code(status);
 }
 
 static void print_log(void *user, RpinnLogLevel level, const char *line) {
   (void)user;
-  if (level >= RPINN_LOG_INFO)
+  if (level >= RPINN_LOG_INFO && !launch_is_silent())
     fprintf(stderr, "rpinn: %s%s\n", level == RPINN_LOG_WARNING ? "warning: " : "", line);
 }
 

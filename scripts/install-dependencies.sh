@@ -28,6 +28,10 @@ test  | clang              | tool clang                | second compiler of the 
 test  | CLANG_RUNTIME      | clang_runtime             | sanitizers and libFuzzer for clang
 test  | clang-format       | tool clang-format         | format check
 test  | libcmocka-dev      | module cmocka             | unit tests
+test  | libopenmpi-dev     | optional_module ompi-c    | ranks by Open MPI (optional)
+test  | openmpi-bin        | optional_tool mpirun.openmpi | its launcher (optional)
+test  | libmpich-dev       | optional_module mpich     | ranks by MPICH (optional)
+test  | mpich              | optional_tool mpirun.mpich | its launcher (optional)
 test  | gnuplot-nox        | tool gnuplot              | figures of reports, for print
 cuda | nvidia-cuda-toolkit | tool nvcc                 | the backend cuda (large, not free software)
 browser | chromium chromium-browser | browser             | opens reports
@@ -43,6 +47,7 @@ tool() { command -v "$1" > /dev/null; }
 header() { echo "#include <$1>" | cc -E -x c - > /dev/null 2>&1; }
 module() { pkg-config --exists "$1" 2> /dev/null; }
 optional_module() { module "$1" || ! tool apt-get; } # never demanded where nobody can install it for the user
+optional_tool() { tool "$1" || ! tool apt-get; }
 clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
 python_venv() { "${RPINN_PYTHON:-python3}" -c 'import venv, ensurepip' > /dev/null 2>&1; }
 

@@ -23,6 +23,7 @@
 #include "rpinn/posterior.h"
 #include "rpinn/problem.h"
 #include "rpinn/randomized.h"
+#include "rpinn/ranks.h"
 #include "rpinn/reference.h"
 #include "rpinn/report.h"
 #include "rpinn/run.h"

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "rpinn/problem.h"
+#include "rpinn/ranks.h"
 #include "rpinn/shard.h"
 
 #ifdef __cplusplus
@@ -36,6 +37,9 @@ typedef struct RpinnRunOptions {
   RpinnShard shard;
   /* learnt.db of a shard of the same run: what all shards learn alike is taken from it. NULL: it is learnt here. */
   const char *learnt;
+  /* Those who make the run together, all of them with the same problem and options; NULL: it is made by this process alone. Rank 0 has the results, all
+   * others a run without any. */
+  RpinnRanks *ranks;
   size_t num_threads;              /* where the setting `threads` is 0: at most so many; 0: one per core */
   bool (*interrupted)(void *user); /* asked often; true saves and stops */
   void (*progress)(void *user, const RpinnProgress *progress); /* called now and then; may be NULL */

@@ -12,6 +12,7 @@ struct RpinnTaskPool {
   const RpinnTaskPoolOptions *options;
   pthread_mutex_t mutex;
   pthread_cond_t not_empty, not_full;
+  pthread_cond_t has_tasks; /* somebody may have tasks to offer */
   void *queue[QUEUE_SIZE];
   size_t first, count; /* of the queue */
   size_t num_running;  /* threads */
@@ -64,18 +65,35 @@ void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
 
 /* ---- a thread ---- */
 
+/* The next one of the pool's own. */
+static RpinnTaskOffer offer_next(RpinnTaskPool *pool, uint64_t *task) {
+  const RpinnTaskPoolOptions *options = pool->options;
+  while (pool->next < options->num_tasks && options->done && options->done[pool->next]) pool->next++;
+  if (pool->next >= options->num_tasks) return RPINN_TASK_NONE;
+  if (pool->has_begun && rpinn_task_pool_is_late(pool)) return RPINN_TASK_NONE;
+  *task = pool->next++;
+  return RPINN_TASK_GIVEN;
+}
+
+/* One from elsewhere, as soon as there is one. */
+static RpinnTaskOffer await_offer(RpinnTaskPool *pool, uint64_t *task) {
+  const RpinnTaskPoolOptions *options = pool->options;
+  for (;;) {
+    if (atomic_load(&pool->stop) || (pool->has_begun && rpinn_task_pool_is_late(pool)))
+      return RPINN_TASK_NONE;
+    RpinnTaskOffer offer = options->offer(options->user, task);
+    if (offer != RPINN_TASK_LATER) return offer;
+    pthread_cond_wait(&pool->has_tasks, &pool->mutex);
+  }
+}
+
 /* The first is begun however late it is, so that sessions with a short limit come to an end some day. */
 bool rpinn_task_pool_take(RpinnTaskPool *pool, uint64_t *task) {
-  const RpinnTaskPoolOptions *options = pool->options;
   bool found = false;
   pthread_mutex_lock(&pool->mutex);
-  while (pool->next < options->num_tasks && options->done && options->done[pool->next]) pool->next++;
-  if (pool->next < options->num_tasks && !atomic_load(&pool->stop) &&
-      (!pool->has_begun || !rpinn_task_pool_is_late(pool))) {
-    *task = pool->next++;
-    pool->has_begun = true;
-    found = true;
-  }
+  if (!atomic_load(&pool->stop))
+    found = (pool->options->offer ? await_offer(pool, task) : offer_next(pool, task)) == RPINN_TASK_GIVEN;
+  pool->has_begun |= found;
   pthread_mutex_unlock(&pool->mutex);
   return found;
 }
@@ -87,6 +105,7 @@ static void record_failure(RpinnTaskPool *pool, const RpinnContext *context, Rpi
     pool->error.status = status;
   }
   atomic_store(&pool->stop, true);
+  pthread_cond_broadcast(&pool->has_tasks);
   pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -114,11 +133,11 @@ static void *work(void *user) {
 
 /* ---- the caller's side ---- */
 
-/* The next event, or NULL after a tenth of a second or when all threads are done (*over). */
+/* The next event, or NULL after a while or when all threads are done (*over). */
 static void *pop(RpinnTaskPool *pool, bool *over) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += 100000000;
+  until.tv_nsec += pool->options->serve ? 1000000 : 100000000;
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
   void *event = NULL;
@@ -135,6 +154,23 @@ static void *pop(RpinnTaskPool *pool, bool *over) {
   return event;
 }
 
+static void stop(RpinnTaskPool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  atomic_store(&pool->stop, true);
+  pthread_cond_broadcast(&pool->has_tasks);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Whoever waits for tasks looks again. */
+static RpinnStatus serve(RpinnTaskPool *pool) {
+  if (!pool->options->serve) return RPINN_OK;
+  RpinnStatus status = pool->options->serve(pool->options->user);
+  pthread_mutex_lock(&pool->mutex);
+  pthread_cond_broadcast(&pool->has_tasks);
+  pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
 /* Handle events until all threads are done. After a failure of the handler the rest is only emptied. */
 static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
   const RpinnTaskPoolOptions *options = pool->options;
@@ -145,7 +181,8 @@ static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
       next_tick = rpinn_steady_seconds() + 0.1;
       result->interrupted |= options->tick(options->user, atomic_load(&pool->counted));
     }
-    if (status != RPINN_OK || result->interrupted) atomic_store(&pool->stop, true);
+    if (status == RPINN_OK) status = serve(pool);
+    if (status != RPINN_OK || result->interrupted) stop(pool);
     void *event = pop(pool, &over);
     if (event && status == RPINN_OK) status = options->handle(options->user, event);
     if (event) options->free_event(event);
@@ -187,6 +224,7 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
   pthread_mutex_init(&pool.mutex, NULL);
   steady_cond_init(&pool.not_empty);
   pthread_cond_init(&pool.not_full, NULL);
+  pthread_cond_init(&pool.has_tasks, NULL);
   size_t started = start_threads(&pool, workers);
   RpinnStatus status =
       started ? drain(&pool, result) : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
@@ -198,6 +236,7 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
     status = pool.error.status;
   }
   pthread_cond_destroy(&pool.not_full);
+  pthread_cond_destroy(&pool.has_tasks);
   pthread_cond_destroy(&pool.not_empty);
   pthread_mutex_destroy(&pool.mutex);
   free(workers);

@@ -10,12 +10,20 @@
 
 typedef struct RpinnTaskPool RpinnTaskPool;
 
+/* What a thread that is free hears of somebody who gives out tasks: one, none any more, or to wait. */
+typedef enum RpinnTaskOffer { RPINN_TASK_GIVEN, RPINN_TASK_NONE, RPINN_TASK_LATER } RpinnTaskOffer;
+
 typedef struct RpinnTaskPoolOptions {
   size_t num_threads;
   uint64_t num_tasks;
   const uint8_t *done; /* [num_tasks] 1: made before; NULL: none is */
   double time_limit;   /* seconds after which no task but the first is begun; 0: no limit */
   void *user;
+  /* In place of num_tasks and done, for tasks that come from elsewhere; in a thread, one at a time. May be NULL. */
+  RpinnTaskOffer (*offer)(void *user, uint64_t *task);
+  /* With it: in the thread that called, about a thousand times a second, to see that there are tasks to offer. A failure stops the
+   * pool and is returned. */
+  RpinnStatus (*serve)(void *user);
   /* In a thread, before its first task and after its last: what it works with. Close accepts NULL. */
   RpinnStatus (*open_worker)(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
                              void **worker);

@@ -149,10 +149,13 @@ static RpinnStatus take_member(RpinnContext *context, Slot *slot, const RpinnMem
 static RpinnStatus occupy(RpinnContext *context, Slot *slot) {
   const RpinnChainGroup *group = slot->group;
   if (!rpinn_task_pool_take(group->pool, &slot->chain)) return RPINN_OK;
-  const RpinnSavedChain *saved = &group->options->saved[slot->chain];
+  size_t size;
+  void *state = rpinn_saved_states_take(group->options->saved, slot->chain, &size);
   slot->saved = rpinn_steady_seconds();
-  if (saved->state) {
-    RPINN_TRY(rpinn_nuts_restore(context, slot->nuts, saved->state, saved->size));
+  if (state) {
+    RpinnStatus status = rpinn_nuts_restore(context, slot->nuts, state, size);
+    free(state);
+    RPINN_TRY(status);
     slot->leapfrogs = rpinn_nuts_num_leapfrogs(slot->nuts);
     slot->stage = STARTING;
     return RPINN_OK;

@@ -6,19 +6,15 @@
 #include "member.h"
 #include "rpinn/nuts.h"
 #include "run_event.h"
+#include "saved_states.h"
 #include "task_pool.h"
-
-typedef struct RpinnSavedChain {
-  void *state; /* NULL: the chain begins anew */
-  size_t size;
-} RpinnSavedChain;
 
 typedef struct RpinnChainGroupOptions {
   RpinnNutsOptions nuts;
   bool keep_warmup;
   uint64_t seed;
   size_t num_drawn;              /* numbers of a draw */
-  const RpinnSavedChain *saved;  /* [chains] */
+  RpinnSavedStates *saved;       /* of chains that an earlier session began */
   RpinnMinimizeOptions minimize; /* of members that chains start from */
   uint32_t max_retries;
 } RpinnChainGroupOptions;

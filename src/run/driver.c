@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "maker.h"
+#include "ranks.h"
 #include "steady_clock.h"
 
 /* What no run can do without: two vectors of the prior, four of each thread; particles have six each, and the squares and
@@ -24,12 +25,23 @@ static RpinnStatus check_memory(RpinnContext *context, const RpinnDriver *driver
                                                 : "smaller networks or fewer --threads");
 }
 
+/* Ranks of one machine share its processors; where rank 0 makes all draws, it has those that it may use. */
+size_t rpinn_driver_rank_threads(const RpinnDriver *driver, size_t rank) {
+  const RpinnRanks *ranks = driver->options->ranks;
+  size_t wanted = (size_t)driver->run->problem->settings.values[RPINN_SETTING_THREADS].number;
+  if (wanted) return wanted;
+  return driver->maker->splits ? rpinn_ranks_num_processors_of(ranks, rank)
+                               : rpinn_ranks_num_processors_alone(ranks, rank);
+}
+
 /* No more than there are members or chains for. */
 static size_t choose_threads(const RpinnDriver *driver) {
   const RpinnRun *run = driver->run;
   size_t threads = rpinn_run_choose_threads(run), most = driver->options->num_threads;
   bool is_free = run->problem->settings.values[RPINN_SETTING_THREADS].number == 0;
   uint64_t tasks = rpinn_shard_size(driver->shard, rpinn_draw_plan_num_starts(&run->plan));
+  if (is_free && driver->options->ranks)
+    most = rpinn_driver_rank_threads(driver, rpinn_ranks_rank(driver->options->ranks));
   if (is_free && most && most < threads) threads = most;
   return tasks && tasks < threads ? (size_t)tasks : threads;
 }

@@ -29,6 +29,8 @@ typedef struct RpinnDriver {
  * well. */
 RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *problem,
                                  const RpinnRunOptions *options, RpinnDriver *driver);
+/* Threads that a rank of it works with, as far as rank 0 can tell. */
+size_t rpinn_driver_rank_threads(const RpinnDriver *driver, size_t rank);
 /* Seconds; 0: no limit. */
 double rpinn_driver_time_limit(const RpinnDriver *driver);
 /* Since the session began. */

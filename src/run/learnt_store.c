@@ -91,10 +91,8 @@ static RpinnStatus write_part(RpinnContext *context, const RpinnDriver *driver, 
   return status;
 }
 
-RpinnStatus rpinn_learnt_leave(RpinnContext *context, const RpinnDriver *driver) {
-  char path[RPINN_PATH_SIZE], *part;
-  snprintf(path, sizeof path, "%s/learnt.db", driver->run->folder);
-  part = rpinn_part_file_path(path);
+RpinnStatus rpinn_learnt_leave(RpinnContext *context, const RpinnDriver *driver, const char *path) {
+  char *part = rpinn_part_file_path(path);
   if (!part) return rpinn_fail_memory(context);
   unlink(part); /* of a session that was killed */
   RpinnStatus status = write_part(context, driver, part);

@@ -9,8 +9,8 @@
  * names of the stores say. */
 RpinnStatus rpinn_learnt_copy(RpinnContext *context, RpinnMemberStore *from, const char *from_name,
                               RpinnMemberStore *to, const char *to_name);
-/* learnt.db of the driver's folder, from its store. */
-RpinnStatus rpinn_learnt_leave(RpinnContext *context, const RpinnDriver *driver);
+/* What the driver's store has learnt, as a store of its own. */
+RpinnStatus rpinn_learnt_leave(RpinnContext *context, const RpinnDriver *driver, const char *path);
 /* Was the file that its options name left by a shard of the same run? Bad input where not. */
 RpinnStatus rpinn_learnt_check(RpinnContext *context, const RpinnDriver *driver, const char *identity);
 /* From it into the driver's store. */

@@ -86,19 +86,15 @@ static RpinnStatus post_finished(RpinnContext *context, const Slot *slot, const 
 
 /* ---- a slot ---- */
 
-static const RpinnSavedMember *find_saved(const RpinnMemberGroupOptions *options, uint64_t index) {
-  for (size_t i = 0; i < options->num_saved; i++)
-    if (options->saved[i].index == index) return &options->saved[i];
-  return NULL;
-}
-
 /* The next member into the slot; it stays free where there is none. */
 static RpinnStatus occupy(RpinnContext *context, Slot *slot) {
   const RpinnMemberGroup *group = slot->group;
   if (!rpinn_task_pool_take(group->pool, &slot->index)) return RPINN_OK;
-  const RpinnSavedMember *saved = find_saved(group->options, slot->index);
-  RPINN_TRY(rpinn_member_begin(context, slot->member, slot->index, saved ? saved->state : NULL,
-                               saved ? saved->state_size : 0));
+  size_t size = 0;
+  void *state = rpinn_saved_states_take(group->options->saved, slot->index, &size);
+  RpinnStatus status = rpinn_member_begin(context, slot->member, slot->index, state, size);
+  free(state);
+  RPINN_TRY(status);
   slot->is_busy = true;
   slot->counted = rpinn_member_num_iterations(slot->member);
   slot->saved = rpinn_steady_seconds();

@@ -4,21 +4,14 @@
 
 #include "member.h"
 #include "run_event.h"
+#include "saved_states.h"
 #include "task_pool.h"
-
-/* A member that was under way when an earlier session stopped. */
-typedef struct RpinnSavedMember {
-  uint64_t index;
-  void *state;
-  size_t state_size;
-} RpinnSavedMember;
 
 typedef struct RpinnMemberGroupOptions {
   RpinnMinimizeOptions minimize;
   uint32_t max_retries;
-  size_t num_saved;
-  const RpinnSavedMember *saved; /* [num_saved] */
-  size_t num_drawn;              /* numbers of a draw: parameters, and the noise that is not known */
+  RpinnSavedStates *saved; /* of members that were under way when an earlier session stopped */
+  size_t num_drawn;        /* numbers of a draw: parameters, and the noise that is not known */
 } RpinnMemberGroupOptions;
 
 typedef struct RpinnMemberGroup RpinnMemberGroup;

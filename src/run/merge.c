@@ -1,26 +1,13 @@
 /* The shards of a run become one run: found, compared, put into one store, and that made into results as any run's. */
 #include <string.h>
-#include <sys/resource.h>
 
 #include "folders.h"
 #include "merge_store.h"
+#include "open_files.h"
 #include "rpinn/version.h"
 #include "run_record.h"
 #include "shard_folders.h"
 #include "stored_run.h"
-
-/* All stores are open at once, a file each. */
-static RpinnStatus check_files(RpinnContext *context, size_t num_folders) {
-  enum { OTHERS = 40 };
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      num_folders + OTHERS <= limit.rlim_cur)
-    return RPINN_OK;
-  return rpinn_fail(context, RPINN_ERROR_INPUT,
-                    "there are %zu shards, and this process may have %llu files open; expected ulimit -n %zu "
-                    "before",
-                    num_folders, (unsigned long long)limit.rlim_cur, num_folders + OTHERS);
-}
 
 static RpinnStatus check_target(RpinnContext *context, const char *folder) {
   RpinnShard shard;
@@ -106,7 +93,7 @@ RpinnStatus rpinn_merge(RpinnContext *context, const RpinnMergeOptions *options,
   *run = NULL;
   RpinnStatus status =
       rpinn_shard_folders_find(context, options->num_folders, options->folders, "checkpoint.db", &folders);
-  if (status == RPINN_OK) status = check_files(context, folders.count);
+  if (status == RPINN_OK) status = rpinn_check_open_files(context, folders.count, "shards");
   if (status == RPINN_OK)
     status = rpinn_shard_set_open(context, folders.count, (const char *const *)folders.paths, &set);
   if (status == RPINN_OK) status = check(context, &set, options);

@@ -6,12 +6,15 @@
 #include "correction_pilot.h"
 #include "learnt_store.h"
 #include "maker.h"
+#include "rank_stores.h"
+#include "ranks.h"
 #include "rpinn/version.h"
 #include "run_draws.h"
 #include "run_folder.h"
 #include "run_identity.h"
 #include "run_noise.h"
 #include "run_prior.h"
+#include "run_ranks.h"
 #include "run_resumed.h"
 #include "run_shard.h"
 #include "run_summary.h"
@@ -24,7 +27,10 @@ static RpinnStatus open_store(RpinnContext *context, RpinnDriver *driver) {
   RpinnRun *run = driver->run;
   RpinnText identity = {0};
   char path[RPINN_PATH_SIZE];
-  snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
+  if (rpinn_run_follows(driver))
+    rpinn_rank_store_path(run->folder, rpinn_ranks_rank(driver->options->ranks), ".db", path);
+  else
+    snprintf(path, sizeof path, "%s/checkpoint.db", run->folder);
   RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
   if (status == RPINN_OK) status = rpinn_learnt_check(context, driver, identity.bytes);
   if (status == RPINN_OK) status = rpinn_member_store_open(context, path, identity.bytes, &run->store);
@@ -107,6 +113,7 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
   RPINN_TRY(rpinn_run_folder_open(context, driver));
   RPINN_TRY(rpinn_run_settle_prior(context, driver));
   RPINN_TRY(open_store(context, driver));
+  RPINN_TRY(rpinn_rank_stores_collect(context, driver));
   RPINN_TRY(rpinn_run_check_resumed(context, driver));
   RPINN_TRY(rpinn_run_note_shard(context, driver));
   RPINN_TRY(rpinn_run_folder_open_log(context, driver));
@@ -140,15 +147,39 @@ static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const 
   return count_seconds(context, driver);
 }
 
+/* Of a rank that is not the first: in its own store, by what rank 0 has learnt. */
+static RpinnStatus make_draws_for_others(RpinnContext *context, RpinnDriver *driver,
+                                         const RpinnMemberTarget *targets) {
+  driver->is_new = driver->has_past = true;
+  RPINN_TRY(rpinn_run_settle_prior(context, driver));
+  RPINN_TRY(open_store(context, driver));
+  RPINN_TRY(rpinn_run_note_prior(context, driver));
+  RPINN_TRY(rpinn_run_learn_noise(context, driver, targets));
+  if (!driver->interrupted) RPINN_TRY(rpinn_run_start_from_map(context, driver, targets));
+  if (!driver->interrupted) RPINN_TRY(driver->maker->make_draws(context, driver, targets));
+  return rpinn_run_hand_in(context, driver);
+}
+
+static RpinnStatus follow(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets) {
+  bool is_told;
+  snprintf(driver->run->folder, sizeof driver->run->folder, "%s", driver->options->folder);
+  RPINN_TRY(rpinn_run_await_learnt(context, driver, &is_told));
+  if (is_told) RPINN_TRY(make_draws_for_others(context, driver, targets));
+  return rpinn_ranks_check(context, driver->options->ranks);
+}
+
 static RpinnStatus perform(RpinnContext *context, RpinnDriver *driver) {
   RpinnMemberTarget *targets;
-  RPINN_TRY(rpinn_run_check_split(context, driver));
+  if (!rpinn_run_follows(driver)) RPINN_TRY(rpinn_run_check_split(context, driver));
+  RPINN_TRY(rpinn_run_check_ranks(context, driver));
   RPINN_TRY(rpinn_run_targets_make(context, driver, &targets));
+  if (rpinn_run_follows(driver)) return follow(context, driver, targets);
   RPINN_TRY(begin(context, driver));
   RPINN_TRY(make_draws(context, driver, targets));
   if (!driver->interrupted)
     RPINN_TRY(rpinn_run_is_shard(driver->run) ? rpinn_run_describe_shard(context, driver)
                                               : finish(context, driver));
+  RPINN_TRY(rpinn_ranks_check(context, driver->options->ranks));
   if (driver->interrupted) rpinn_driver_log(driver, "interrupted");
   driver->run->interrupted = driver->interrupted;
   return RPINN_OK;
@@ -172,6 +203,8 @@ static RpinnStatus make(RpinnContext *context, RpinnStatus status, RpinnDriver *
               "(the pthread build allows more)");
   if (status == RPINN_OK) status = rpinn_blas_reserve(context, driver->num_threads);
   if (status == RPINN_OK) status = perform(context, driver);
+  if (status == RPINN_ERROR_INTERRUPTED && rpinn_ranks_check(context, driver->options->ranks) != RPINN_OK)
+    status = context->error.status; /* a rank that has failed is why all others stopped */
   if (status == RPINN_ERROR_MEMORY && context->error.status != status)
     rpinn_fail_memory(context); /* targets report no message of their own */
   if (status != RPINN_OK) rpinn_driver_log(driver, "failed: %s", context->error.message);
@@ -186,7 +219,10 @@ static RpinnStatus make(RpinnContext *context, RpinnStatus status, RpinnDriver *
 RpinnStatus rpinn_run(RpinnContext *context, const RpinnProblem *problem, const RpinnRunOptions *options,
                       RpinnRun **run) {
   RpinnDriver driver;
-  RpinnStatus status = rpinn_driver_prepare(context, problem, options, &driver);
+  RpinnRankOptions own;
+  if (options->ranks) rpinn_rank_options_make(options, &own);
+  RpinnStatus status =
+      rpinn_driver_prepare(context, problem, options->ranks ? &own.options : options, &driver);
   return make(context, status, &driver, run);
 }
 

@@ -11,7 +11,9 @@
 #include "run_continuations.h"
 #include "run_draws.h"
 #include "run_progress.h"
+#include "run_ranks.h"
 #include "run_targets.h"
+#include "shared_tasks.h"
 #include "superchains.h"
 #include "unknown_noise.h"
 
@@ -21,9 +23,8 @@ typedef struct Session {
   RpinnRun *run;                    /* the driver's */
   const RpinnMemberTarget *targets; /* [num_threads] */
   RpinnChainGroupOptions options;
-  RpinnSavedChain *saved; /* [num_chains] */
-  uint64_t *made;         /* [num_chains] iterations, as far as this thread knows */
-  uint8_t *others;        /* [num_chains] those of other shards */
+  uint64_t *made;  /* [num_chains] iterations, as far as this thread knows */
+  uint8_t *others; /* [num_chains] those of other shards */
   RpinnRunProgress progress;
 } Session;
 
@@ -56,16 +57,13 @@ static void count_iterations(Session *session, const RpinnRunEvent *event) {
   session->progress.done_here += more;
 }
 
-static RpinnStatus handle_event(void *user, const void *posted) {
+static void count(void *user, const RpinnRunEvent *event) {
   Session *session = user;
-  const RpinnRunEvent *event = posted;
   count_iterations(session, event);
-  if (!event->is_state) {
-    const double *statistics = rpinn_run_event_statistics(event);
-    session->progress.divergences += statistics[RPINN_CHAIN_DIVERGING] != 0 && !event->is_warmup;
-    rpinn_run_progress_add_loss(&session->progress, -statistics[RPINN_CHAIN_LP]);
-  }
-  return rpinn_run_event_store(session->context, session->run->store, event);
+  if (event->is_state) return;
+  const double *statistics = rpinn_run_event_statistics(event);
+  session->progress.divergences += statistics[RPINN_CHAIN_DIVERGING] != 0 && !event->is_warmup;
+  rpinn_run_progress_add_loss(&session->progress, -statistics[RPINN_CHAIN_LP]);
 }
 
 static bool tick(void *user, uint64_t leapfrogs) {
@@ -82,14 +80,17 @@ static RpinnStatus look_back(Session *session) {
       rpinn_nuts_create_member(session->context, &target->slots->density, 0, &session->options.nuts, &nuts));
   RpinnStatus status = RPINN_OK;
   for (uint64_t chain = 0; chain < session->run->plan.num_chains && status == RPINN_OK; chain++) {
-    RpinnSavedChain *saved = &session->saved[chain];
+    void *state = NULL;
+    size_t size;
     if (session->others[chain]) continue;
     status = rpinn_member_store_get_state(session->context, session->run->store, rpinn_chain_state_key(chain),
-                                          &saved->state, &saved->size);
-    if (status != RPINN_OK || !saved->state) continue;
-    status = rpinn_nuts_restore(session->context, nuts, saved->state, saved->size);
+                                          &state, &size);
+    if (status != RPINN_OK || !state) continue;
+    status = rpinn_nuts_restore(session->context, nuts, state, size);
     session->made[chain] = rpinn_nuts_num_iterations(nuts);
     session->progress.done += session->made[chain];
+    RpinnStatus kept = rpinn_saved_states_put(session->context, session->options.saved, chain, state, size);
+    if (status == RPINN_OK) status = kept;
   }
   rpinn_nuts_destroy(nuts);
   return status;
@@ -147,27 +148,28 @@ static RpinnStatus make_chains(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRun *run = session->run;
   RpinnTaskPoolResult result = {0};
-  session->saved = calloc(run->plan.num_chains, sizeof *session->saved);
+  RPINN_TRY(rpinn_saved_states_create(session->context, &session->options.saved));
   session->made = calloc(run->plan.num_chains, sizeof *session->made);
   session->others = calloc(run->plan.num_chains, 1);
-  if (!session->saved || !session->made || !session->others) return rpinn_fail_memory(session->context);
+  if (!session->made || !session->others) return rpinn_fail_memory(session->context);
   for (uint64_t chain = 0; chain < run->plan.num_chains; chain++)
     session->others[chain] = !rpinn_shard_owns(driver->shard, chain);
   if (driver->options->resume) RPINN_TRY(look_back(session));
   RPINN_TRY(record_starts(session));
-  session->options.saved = session->saved;
-  RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
-                                  .num_tasks = run->plan.num_chains,
-                                  .done = session->others,
-                                  .time_limit = rpinn_driver_time_limit(driver),
-                                  .user = session,
-                                  .open_worker = open_worker,
-                                  .close_worker = close_worker,
-                                  .perform_all = make_all,
-                                  .handle = handle_event,
-                                  .free_event = free,
-                                  .tick = tick};
-  RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
+  RpinnSharedTasks work = {.driver = driver,
+                           .num_threads = driver->num_threads,
+                           .num_slots = session->targets[0].num_slots,
+                           .num_tasks = run->plan.num_chains,
+                           .done = session->others,
+                           .saved = session->options.saved,
+                           .time_limit = rpinn_driver_time_limit(driver),
+                           .user = session,
+                           .open_worker = open_worker,
+                           .close_worker = close_worker,
+                           .perform_all = make_all,
+                           .count = count,
+                           .tick = tick};
+  RPINN_TRY(rpinn_run_shared_tasks(session->context, &work, &result));
   session->progress.iterations = result.counted;
   driver->interrupted = result.interrupted && session->progress.done < session->progress.total;
   driver->out_of_time =
@@ -176,7 +178,7 @@ static RpinnStatus make_chains(Session *session) {
   rpinn_driver_log(driver, "%llu of %llu iterations of %llu chains are done",
                    (unsigned long long)session->progress.done, (unsigned long long)session->progress.total,
                    (unsigned long long)rpinn_shard_size(driver->shard, run->plan.num_chains));
-  return rpinn_run_is_shard(run) ? RPINN_OK : find_common_length(session);
+  return rpinn_run_is_shard(run) || rpinn_run_follows(driver) ? RPINN_OK : find_common_length(session);
 }
 
 RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
@@ -204,9 +206,7 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
                                          .total = (nuts->num_warmup + nuts->num_draws * nuts->thin) *
                                                   rpinn_shard_size(driver->shard, run->plan.num_chains)};
   RpinnStatus status = make_chains(session);
-  for (uint64_t chain = 0; session->saved && chain < run->plan.num_chains; chain++)
-    free(session->saved[chain].state);
-  free(session->saved);
+  rpinn_saved_states_destroy(session->options.saved);
   free(session->made);
   free(session->others);
   free(session);

@@ -46,6 +46,17 @@ RpinnRunEvent *rpinn_run_event_of_state(uint64_t key, size_t state_size) {
   return event;
 }
 
+RpinnRunEvent *rpinn_run_event_of_event(const RpinnRunEvent *event) {
+  size_t payload = (size_t)event->num_statistics * sizeof(double);
+  RpinnRunEvent *note = allocate(payload);
+  if (!note) return NULL;
+  *note = *event;
+  note->size = sizeof *note + payload;
+  note->num_parameters = note->num_trace = note->state_size = 0;
+  if (payload) memcpy(numbers_of(note), rpinn_run_event_statistics(event), payload);
+  return note;
+}
+
 void *rpinn_run_event_state(RpinnRunEvent *event) {
   return event + 1;
 }

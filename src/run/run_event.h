@@ -26,6 +26,8 @@ RpinnRunEvent *rpinn_run_event_of_draw(const RpinnStoredMember *draw);
 /* Room for a state, which the caller fills in; NULL: no memory. */
 RpinnRunEvent *rpinn_run_event_of_state(uint64_t key, size_t state_size);
 void *rpinn_run_event_state(RpinnRunEvent *event);
+/* What is worth telling of an event to one who does not store it: all but parameters, trace and state. NULL: no memory. */
+RpinnRunEvent *rpinn_run_event_of_event(const RpinnRunEvent *event);
 /* The statistics [num_statistics] of a draw. */
 const double *rpinn_run_event_statistics(const RpinnRunEvent *event);
 

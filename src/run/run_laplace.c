@@ -10,6 +10,7 @@
 #include "run_draws.h"
 #include "run_noise.h"
 #include "run_targets.h"
+#include "shared_tasks.h"
 #include "steady_clock.h"
 #include "unknown_noise.h"
 
@@ -19,7 +20,16 @@ typedef struct Session {
   RpinnRun *run; /* the driver's */
   RpinnRunProgress progress;
   const RpinnRunTarget *own; /* what draws the noise of a draw */
-  RpinnNoiseRows unknown;    /* noise that is not known, from its mode on */
+  uint8_t *done;             /* [num_samples] or another shard's */
+} Session;
+
+/* What draws are made with, by one thread. */
+typedef struct Worker {
+  RpinnContext *context;
+  RpinnRun *run;
+  RpinnTaskPool *pool;
+  const RpinnRunTarget *own;
+  RpinnNoiseRows unknown; /* noise that is not known, from its mode on */
   RpinnDoubleTarget target;
   RpinnLinearisation *linearisation; /* NULL until a draw is to be made */
   size_t M, N, num_statistics;
@@ -31,61 +41,61 @@ typedef struct Session {
   double *theta;                 /* [N], then the noise [K] */
   double *direction;             /* [N] */
   double *gradient, *statistics; /* [N], [num_statistics] */
-} Session;
+} Worker;
 
-static RpinnStatus begin(Session *session) {
-  const RpinnRun *run = session->run;
+static RpinnStatus begin(Worker *worker) {
+  const RpinnRun *run = worker->run;
   double energy;
-  RPINN_TRY(rpinn_double_target_open(session->context, run->posteriors[0], &session->target));
-  session->M = session->target.squares.num_rows;
-  session->N = session->target.squares.num_parameters;
-  session->num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
-  session->memory =
-      calloc(4 * session->M + 4 * session->N + run->posteriors[0]->num_noises + session->num_statistics,
+  RPINN_TRY(rpinn_double_target_open(worker->context, run->posteriors[0], &worker->target));
+  worker->M = worker->target.squares.num_rows;
+  worker->N = worker->target.squares.num_parameters;
+  worker->num_statistics = RPINN_NUM_MEMBER_STATISTICS + run->posteriors[0]->model.num_terms + 1;
+  worker->memory =
+      calloc(4 * worker->M + 4 * worker->N + run->posteriors[0]->num_noises + worker->num_statistics,
              sizeof(double));
-  if (!session->memory) return rpinn_fail_memory(session->context);
-  session->rows = session->memory;
-  session->draw_rows = session->rows + session->M;
-  session->noise = session->draw_rows + session->M;
-  session->theta = session->noise + session->M + session->N;
-  session->direction = session->theta + rpinn_posterior_num_drawn(run->posteriors[0]);
-  session->gradient = session->direction + session->N;
-  session->statistics = session->gradient + session->N;
-  session->factors = session->statistics + session->num_statistics;
-  for (size_t i = 0; i < session->M; i++) session->factors[i] = 1;
+  if (!worker->memory) return rpinn_fail_memory(worker->context);
+  worker->rows = worker->memory;
+  worker->draw_rows = worker->rows + worker->M;
+  worker->noise = worker->draw_rows + worker->M;
+  worker->theta = worker->noise + worker->M + worker->N;
+  worker->direction = worker->theta + rpinn_posterior_num_drawn(run->posteriors[0]);
+  worker->gradient = worker->direction + worker->N;
+  worker->statistics = worker->gradient + worker->N;
+  worker->factors = worker->statistics + worker->num_statistics;
+  for (size_t i = 0; i < worker->M; i++) worker->factors[i] = 1;
   if (run->noise.posterior.count)
-    RPINN_TRY(rpinn_noise_rows_of(session->context, run->posteriors[0]->arena, run->posteriors[0],
-                                  &session->unknown));
-  session->unknown.eta_0 = run->noise.posterior.mode;
-  RPINN_TRY(rpinn_laplace_energy(&session->target.squares, run->laplace.at, session->rows, &energy));
-  return rpinn_linearisation_create(&session->target.squares, run->laplace.at, &session->linearisation);
+    RPINN_TRY(rpinn_noise_rows_of(worker->context, run->posteriors[0]->arena, run->posteriors[0],
+                                  &worker->unknown));
+  worker->unknown.eta_0 = run->noise.posterior.mode;
+  RPINN_TRY(rpinn_laplace_energy(&worker->target.squares, run->laplace.at, worker->rows, &energy));
+  return rpinn_linearisation_create(&worker->target.squares, run->laplace.at, &worker->linearisation);
 }
 
 /* The parts of the loss and the norm of its gradient A^T r + P p. */
-static RpinnStatus measure(Session *session) {
-  const RpinnLeastSquares *squares = &session->target.squares;
-  const RpinnEnergyModel *model = &session->run->posteriors[0]->model;
-  const double *at = session->run->laplace.at;
-  double *rows = session->draw_rows, *parts = session->statistics + RPINN_NUM_MEMBER_STATISTICS, norm = 0;
-  for (size_t j = 0; j < session->N; j++) session->direction[j] = session->theta[j] - at[j];
-  RPINN_TRY(squares->jacobian_times(squares->data, at, session->direction, rows));
-  memset(session->statistics, 0, session->num_statistics * sizeof(double));
+static RpinnStatus measure(Worker *worker) {
+  const RpinnLeastSquares *squares = &worker->target.squares;
+  const RpinnEnergyModel *model = &worker->run->posteriors[0]->model;
+  const double *at = worker->run->laplace.at;
+  double *rows = worker->draw_rows, *parts = worker->statistics + RPINN_NUM_MEMBER_STATISTICS, norm = 0;
+  for (size_t j = 0; j < worker->N; j++) worker->direction[j] = worker->theta[j] - at[j];
+  RPINN_TRY(squares->jacobian_times(squares->data, at, worker->direction, rows));
+  memset(worker->statistics, 0, worker->num_statistics * sizeof(double));
   for (size_t t = 0, i = 0; t < model->num_terms; t++)
     for (size_t k = 0; k < model->terms[t].num_rows; k++, i++) {
-      rows[i] = (rows[i] + session->rows[i]) * session->factors[i] - session->noise[i];
+      rows[i] = (rows[i] + worker->rows[i]) * worker->factors[i] - worker->noise[i];
       parts[t] += 0.5 * rows[i] * rows[i];
-      rows[i] *= session->factors[i];
+      rows[i] *= worker->factors[i];
     }
-  RPINN_TRY(squares->transposed_times(squares->data, at, rows, session->gradient));
-  for (size_t j = 0; j < session->N; j++) {
+  RPINN_TRY(squares->transposed_times(squares->data, at, rows, worker->gradient));
+  for (size_t j = 0; j < worker->N; j++) {
     double root = squares->prior_root[j],
-           row = (session->theta[j] - squares->prior_mean[j]) * root - session->noise[session->M + j],
-           slope = session->gradient[j] + root * row;
+           row = (worker->theta[j] - squares->prior_mean[j]) * root - worker->noise[worker->M + j],
+           slope = worker->gradient[j] + root * row;
     parts[model->num_terms] += 0.5 * row * row;
     norm += slope * slope;
   }
-  for (size_t t = 0; t <= model->num_terms; t++) session->statistics[RPINN_MEMBER_LOSS] += parts[t];
-  session->statistics[RPINN_MEMBER_GRADIENT_NORM] = sqrt(norm);
+  for (size_t t = 0; t <= model->num_terms; t++) worker->statistics[RPINN_MEMBER_LOSS] += parts[t];
+  worker->statistics[RPINN_MEMBER_GRADIENT_NORM] = sqrt(norm);
   return RPINN_OK;
 }
 
@@ -96,70 +106,141 @@ static bool is_at_minimum(const RpinnLaplaceResult *laplace) {
 }
 
 /* With noise that is not known every draw has its own, which is that of rPINN's member, and is one of the posterior given it. */
-static RpinnStatus take_noise(Session *session, uint64_t index) {
-  double *eta = session->theta + session->N;
-  if (!session->unknown.count) return RPINN_OK;
-  rpinn_run_target_draw_noise(session->own, index, 0, eta);
-  rpinn_noise_factors(&session->unknown, session->M, eta, session->factors);
-  RpinnStatus status = rpinn_linearisation_rescale(session->linearisation, session->factors);
+static RpinnStatus take_noise(Worker *worker, uint64_t index) {
+  double *eta = worker->theta + worker->N;
+  if (!worker->unknown.count) return RPINN_OK;
+  rpinn_run_target_draw_noise(worker->own, index, 0, eta);
+  rpinn_noise_factors(&worker->unknown, worker->M, eta, worker->factors);
+  RpinnStatus status = rpinn_linearisation_rescale(worker->linearisation, worker->factors);
   if (status != RPINN_ERROR_NUMERIC) return status;
-  return rpinn_fail(session->context, status,
-                    "the posterior cannot be linearised with the noise of draw %llu",
+  return rpinn_fail(worker->context, status, "the posterior cannot be linearised with the noise of draw %llu",
                     (unsigned long long)index);
 }
 
-static RpinnStatus make_draw(Session *session, uint64_t index) {
-  RpinnRun *run = session->run;
+static RpinnStatus make_draw(Worker *worker, uint64_t index) {
+  RpinnRun *run = worker->run;
   double begun = rpinn_steady_seconds();
   bool converged = is_at_minimum(&run->laplace);
-  if (!session->linearisation) RPINN_TRY(begin(session));
-  RPINN_TRY(take_noise(session, index));
-  rpinn_posterior_draw_offsets(run->posteriors[0], index, session->noise);
-  RPINN_TRY(rpinn_linearisation_draw(session->linearisation, session->noise, session->theta));
-  RPINN_TRY(measure(session));
-  double loss = session->statistics[RPINN_MEMBER_LOSS];
-  session->statistics[RPINN_MEMBER_EVALUATIONS] = 1;
-  session->statistics[RPINN_MEMBER_CONVERGED] = converged;
-  session->statistics[RPINN_MEMBER_SECONDS] = rpinn_steady_seconds() - begun;
+  if (!worker->linearisation) RPINN_TRY(begin(worker));
+  RPINN_TRY(take_noise(worker, index));
+  rpinn_posterior_draw_offsets(run->posteriors[0], index, worker->noise);
+  RPINN_TRY(rpinn_linearisation_draw(worker->linearisation, worker->noise, worker->theta));
+  RPINN_TRY(measure(worker));
+  double loss = worker->statistics[RPINN_MEMBER_LOSS];
+  worker->statistics[RPINN_MEMBER_EVALUATIONS] = 1;
+  worker->statistics[RPINN_MEMBER_CONVERGED] = converged;
+  worker->statistics[RPINN_MEMBER_SECONDS] = rpinn_steady_seconds() - begun;
   const double trace[] = {0, loss};
   RpinnStoredMember member = {
       .index = index,
       .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]),
-      .parameters = session->theta,
-      .num_statistics = session->num_statistics,
-      .statistics = session->statistics,
+      .parameters = worker->theta,
+      .num_statistics = worker->num_statistics,
+      .statistics = worker->statistics,
       .num_trace = 1,
       .trace = trace,
       .stop = rpinn_stop_name(converged ? RPINN_STOP_GRADIENT_SMALL : RPINN_STOP_NO_PROGRESS)};
-  RPINN_TRY(rpinn_member_store_put(session->context, run->store, &member));
-  session->progress.done++;
-  session->progress.done_here++;
-  rpinn_run_progress_add_loss(&session->progress, loss);
+  RpinnRunEvent *event = rpinn_run_event_of_draw(&member);
+  if (!event) return rpinn_fail_memory(worker->context);
+  event->task = index;
+  rpinn_task_pool_post(worker->pool, event);
   return RPINN_OK;
 }
 
-/* The draws that are missing, until the caller or the clock wants an end. */
+/* ---- in a thread ---- */
+
+static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                               void **result) {
+  const Session *session = user;
+  Worker *worker = *result = calloc(1, sizeof *worker);
+  (void)thread;
+  if (!worker) return rpinn_fail_memory(context);
+  worker->context = context;
+  worker->run = session->run;
+  worker->pool = pool;
+  worker->own = session->own;
+  return RPINN_OK;
+}
+
+static void close_worker(void *user) {
+  Worker *worker = user;
+  if (!worker) return;
+  rpinn_linearisation_destroy(worker->linearisation);
+  rpinn_double_target_close(&worker->target);
+  free(worker->memory);
+  free(worker);
+}
+
+static RpinnStatus make_all(void *user, RpinnContext *context, RpinnTaskPool *pool) {
+  uint64_t index;
+  (void)context;
+  while (rpinn_task_pool_take(pool, &index)) RPINN_TRY(make_draw(user, index));
+  return RPINN_OK;
+}
+
+/* ---- in the thread of the caller ---- */
+
+static void count(void *user, const RpinnRunEvent *event) {
+  RpinnRunProgress *progress = &((Session *)user)->progress;
+  progress->done++;
+  progress->done_here++;
+  rpinn_run_progress_add_loss(progress, rpinn_run_event_statistics(event)[RPINN_MEMBER_LOSS]);
+}
+
+static bool tick(void *user, uint64_t counted) {
+  (void)counted;
+  return rpinn_run_progress_tick(&((Session *)user)->progress);
+}
+
+static RpinnStatus look_back(Session *session) {
+  RpinnRun *run = session->run;
+  for (uint64_t k = 0; k < run->num_samples; k++) {
+    bool has;
+    RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
+    session->done[k] |= has;
+  }
+  return rpinn_draw_store_count_members(session->context, run->store, &run->plan, &session->progress.done,
+                                        &session->progress.failed);
+}
+
+/* The draws that are missing, until the caller or the clock wants an end. One thread makes them: each is cheap, and needs the square of
+ * the number of rows as memory. */
+static RpinnStatus make_missing(Session *session, double seconds_before) {
+  RpinnDriver *driver = session->driver;
+  RpinnRunProgress *progress = &session->progress;
+  double limit = rpinn_driver_time_limit(driver);
+  RpinnTaskPoolResult result = {0};
+  RpinnSharedTasks work = {.driver = driver,
+                           .num_threads = 1,
+                           .num_slots = 1,
+                           .num_tasks = session->run->num_samples,
+                           .done = session->done,
+                           .time_limit = limit > 0 ? fmax(limit - seconds_before, 1e-3) : 0,
+                           .user = session,
+                           .open_worker = open_worker,
+                           .close_worker = close_worker,
+                           .perform_all = make_all,
+                           .count = count,
+                           .tick = tick};
+  for (uint64_t k = 0; k < session->run->num_samples; k++)
+    session->done[k] = !rpinn_shard_owns(driver->shard, k);
+  if (driver->options->resume) RPINN_TRY(look_back(session));
+  RPINN_TRY(rpinn_saved_states_create(session->context, &work.saved));
+  RpinnStatus status = rpinn_run_shared_tasks(session->context, &work, &result);
+  rpinn_saved_states_destroy(work.saved);
+  bool is_complete = progress->done >= progress->total;
+  driver->interrupted = result.interrupted && !is_complete;
+  driver->out_of_time = result.out_of_time && !is_complete && !driver->interrupted;
+  return status;
+}
+
 static RpinnStatus make_draws(Session *session) {
   RpinnDriver *driver = session->driver;
-  RpinnRun *run = session->run;
   RpinnRunProgress *progress = &session->progress;
-  double begun = rpinn_steady_seconds(), limit = rpinn_driver_time_limit(driver);
+  double begun = rpinn_steady_seconds();
   RPINN_TRY(rpinn_laplace_map_find(session->context, progress));
-  if (driver->options->resume)
-    RPINN_TRY(rpinn_draw_store_count_members(session->context, run->store, &run->plan, &progress->done,
-                                             &progress->failed));
-  for (uint64_t k = 0; k < run->num_samples && !driver->interrupted && !driver->out_of_time; k++) {
-    bool has;
-    if (!rpinn_shard_owns(driver->shard, k)) continue;
-    RPINN_TRY(rpinn_member_store_has(session->context, run->store, k, &has));
-    if (has) continue;
-    RPINN_TRY(make_draw(session, k));
-    bool is_last = progress->done == progress->total;
-    driver->interrupted = rpinn_run_progress_tick(progress) && !is_last;
-    driver->out_of_time =
-        limit > 0 && rpinn_steady_seconds() - begun > limit && !is_last && !driver->interrupted;
-  }
-  RPINN_TRY(rpinn_member_store_flush(session->context, run->store));
+  if (!driver->interrupted) RPINN_TRY(make_missing(session, rpinn_steady_seconds() - begun));
+  RPINN_TRY(rpinn_member_store_flush(session->context, session->run->store));
   rpinn_run_progress_report(progress, true);
   rpinn_driver_log(driver, "%llu of %llu draws are done", (unsigned long long)progress->done,
                    (unsigned long long)progress->total);
@@ -178,10 +259,9 @@ RpinnStatus rpinn_run_make_laplace_draws(RpinnContext *context, RpinnDriver *dri
   session->progress = (RpinnRunProgress){.driver = driver,
                                          .unit = driver->maker->progress_unit,
                                          .total = rpinn_shard_size(driver->shard, run->num_samples)};
-  RpinnStatus status = make_draws(session);
-  rpinn_linearisation_destroy(session->linearisation);
-  rpinn_double_target_close(&session->target);
-  free(session->memory);
+  session->done = calloc(run->num_samples, 1);
+  RpinnStatus status = session->done ? make_draws(session) : rpinn_fail_memory(context);
+  free(session->done);
   free(session);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
+#include "shared_tasks.h"
 #include "unknown_noise.h"
 
 typedef struct Session {
@@ -21,7 +22,6 @@ typedef struct Session {
   RpinnDrawPlan plan;  /* of members to make, here and in other shards */
   uint64_t num_pilots; /* of the first of them, which are made here whosever they are */
   uint8_t *done;       /* [plan.num_draws] or another shard's */
-  RpinnSavedMember *saved;
   RpinnRunProgress progress;
   double member_seconds; /* spent by members done here, over all threads */
 } Session;
@@ -48,12 +48,10 @@ static RpinnStatus make_all(void *worker, RpinnContext *context, RpinnTaskPool *
 
 /* ---- in the thread of the caller ---- */
 
-static RpinnStatus handle_event(void *user, const void *posted) {
+static void count(void *user, const RpinnRunEvent *event) {
   Session *session = user;
   RpinnRunProgress *progress = &session->progress;
-  const RpinnRunEvent *event = posted;
-  RPINN_TRY(rpinn_run_event_store(session->context, session->run->store, event));
-  if (event->is_state) return RPINN_OK;
+  if (event->is_state) return;
   const double *statistics = rpinn_run_event_statistics(event);
   progress->done++;
   progress->done_here++;
@@ -64,7 +62,6 @@ static RpinnStatus handle_event(void *user, const void *posted) {
   if (event->failed)
     rpinn_driver_log(session->driver, "member %llu failed: non-finite in %.0f attempts",
                      (unsigned long long)event->task, statistics[RPINN_MEMBER_ATTEMPTS] + 1);
-  return RPINN_OK;
 }
 
 static bool tick(void *user, uint64_t iterations) {
@@ -76,7 +73,6 @@ static bool tick(void *user, uint64_t iterations) {
 /* Which of its members are done, and the states of those that were under way. */
 static RpinnStatus look_back(Session *session) {
   RpinnRun *run = session->run;
-  size_t capacity = 0;
   for (uint64_t k = 0; k < session->plan.num_draws; k++) {
     bool has;
     void *state = NULL;
@@ -86,17 +82,7 @@ static RpinnStatus look_back(Session *session) {
     session->done[k] = has;
     session->progress.done += has;
     if (!has) RPINN_TRY(rpinn_member_store_get_state(session->context, run->store, k, &state, &size));
-    if (!state) continue;
-    if (session->options.num_saved == capacity) {
-      capacity = capacity ? 2 * capacity : 16;
-      RpinnSavedMember *grown = realloc(session->saved, capacity * sizeof *grown);
-      if (!grown) {
-        free(state);
-        return rpinn_fail_memory(session->context);
-      }
-      session->saved = grown;
-    }
-    session->saved[session->options.num_saved++] = (RpinnSavedMember){k, state, size};
+    if (state) RPINN_TRY(rpinn_saved_states_put(session->context, session->options.saved, k, state, size));
   }
   uint64_t finished;
   return rpinn_draw_store_count_members(session->context, run->store, &session->plan, &finished,
@@ -106,6 +92,7 @@ static RpinnStatus look_back(Session *session) {
 static RpinnStatus make_members(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnTaskPoolResult result = {0};
+  RPINN_TRY(rpinn_saved_states_create(session->context, &session->options.saved));
   session->done = calloc(session->plan.num_draws, 1);
   if (!session->done) return rpinn_fail_memory(session->context);
   for (uint64_t k = 0; k < session->plan.num_draws; k++) {
@@ -113,19 +100,20 @@ static RpinnStatus make_members(Session *session) {
     session->progress.total += !session->done[k];
   }
   if (driver->options->resume) RPINN_TRY(look_back(session));
-  session->options.saved = session->saved;
-  RpinnTaskPoolOptions options = {.num_threads = driver->num_threads,
-                                  .num_tasks = session->plan.num_draws,
-                                  .done = session->done,
-                                  .time_limit = rpinn_driver_time_limit(driver),
-                                  .user = session,
-                                  .open_worker = open_worker,
-                                  .close_worker = close_worker,
-                                  .perform_all = make_all,
-                                  .handle = handle_event,
-                                  .free_event = free,
-                                  .tick = tick};
-  RPINN_TRY(rpinn_task_pool_run(session->context, &options, &result));
+  RpinnSharedTasks work = {.driver = driver,
+                           .num_threads = driver->num_threads,
+                           .num_slots = session->targets[0].num_slots,
+                           .num_tasks = session->plan.num_draws,
+                           .done = session->done,
+                           .saved = session->options.saved,
+                           .time_limit = rpinn_driver_time_limit(driver),
+                           .user = session,
+                           .open_worker = open_worker,
+                           .close_worker = close_worker,
+                           .perform_all = make_all,
+                           .count = count,
+                           .tick = tick};
+  RPINN_TRY(rpinn_run_shared_tasks(session->context, &work, &result));
   session->progress.iterations = result.counted;
   driver->interrupted = result.interrupted && session->progress.done < session->progress.total;
   driver->out_of_time = result.out_of_time && !driver->interrupted;
@@ -154,8 +142,7 @@ RpinnStatus rpinn_run_make_members(RpinnContext *context, RpinnDriver *driver,
                   .num_drawn = rpinn_posterior_num_drawn(run->posteriors[0])},
       .progress = {.driver = driver, .unit = driver->maker->progress_unit}};
   RpinnStatus status = make_members(session);
-  for (size_t i = 0; i < session->options.num_saved; i++) free(session->saved[i].state);
-  free(session->saved);
+  rpinn_saved_states_destroy(session->options.saved);
   free(session->done);
   free(session);
   return status;

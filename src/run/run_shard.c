@@ -112,7 +112,9 @@ RpinnStatus rpinn_run_note_shard(RpinnContext *context, const RpinnDriver *drive
 
 RpinnStatus rpinn_run_leave_learnt(RpinnContext *context, const RpinnDriver *driver) {
   RpinnShard shard = driver->run->shard;
-  return shard.count && shard.number <= 1 ? rpinn_learnt_leave(context, driver) : RPINN_OK;
+  char path[RPINN_PATH_SIZE];
+  snprintf(path, sizeof path, "%s/learnt.db", driver->run->folder);
+  return shard.count && shard.number <= 1 ? rpinn_learnt_leave(context, driver, path) : RPINN_OK;
 }
 
 RpinnStatus rpinn_run_describe_shard(RpinnContext *context, const RpinnDriver *driver) {

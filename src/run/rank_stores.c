@@ -1,0 +1,175 @@
+#include "rank_stores.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "open_files.h"
+#include "store_copy.h"
+#include "store_walk.h"
+
+static const char store_ending[] = ".db", learnt_ending[] = ".learnt.db";
+
+void rpinn_rank_store_path(const char *folder, size_t rank, const char *ending, char path[RPINN_PATH_SIZE]) {
+  snprintf(path, RPINN_PATH_SIZE, "%.4000s/ranks/%04zu%s", folder, rank, ending);
+}
+
+RpinnStatus rpinn_rank_stores_make_folder(RpinnContext *context, const RpinnDriver *driver) {
+  char path[RPINN_PATH_SIZE];
+  snprintf(path, sizeof path, "%.4000s/ranks", driver->run->folder);
+  return rpinn_make_folders(context, path);
+}
+
+/* ---- which there are ---- */
+
+typedef struct Source {
+  char path[RPINN_PATH_SIZE];
+  RpinnMemberStore *store;
+  RpinnStoreWalk walk; /* at the next draw */
+} Source;
+
+typedef struct Sources {
+  size_t count, capacity;
+  Source *list;
+} Sources;
+
+/* "0003.db" */
+static bool is_store_name(const char *name) {
+  size_t digits = strspn(name, "0123456789");
+  return digits && !strcmp(name + digits, store_ending);
+}
+
+static RpinnStatus add_source(RpinnContext *context, Sources *sources, const char *folder, const char *name) {
+  if (sources->count == sources->capacity) {
+    size_t capacity = sources->capacity ? 2 * sources->capacity : 16;
+    Source *grown = realloc(sources->list, capacity * sizeof *grown);
+    if (!grown) return rpinn_fail_memory(context);
+    sources->list = grown;
+    sources->capacity = capacity;
+  }
+  Source *source = &sources->list[sources->count++];
+  *source = (Source){0};
+  snprintf(source->path, sizeof source->path, "%.3500s/%.500s", folder, name);
+  return RPINN_OK;
+}
+
+static RpinnStatus find_sources(RpinnContext *context, const char *folder, Sources *sources) {
+  DIR *stream = opendir(folder);
+  RpinnStatus status = RPINN_OK;
+  if (!stream && errno == ENOENT) return RPINN_OK;
+  if (!stream) return rpinn_fail_file(context, RPINN_ERROR_IO, "read", folder);
+  for (struct dirent *entry = readdir(stream); entry && status == RPINN_OK; entry = readdir(stream))
+    if (is_store_name(entry->d_name)) status = add_source(context, sources, folder, entry->d_name);
+  closedir(stream);
+  return status;
+}
+
+/* ---- draws and states ---- */
+
+/* With the identity of the run: of one that was killed at once there is no more than a name. */
+static RpinnStatus open_sources(RpinnContext *context, RpinnMemberStore *store, Sources *sources) {
+  char *identity = NULL;
+  RPINN_TRY(rpinn_check_open_files(context, sources->count, "stores of ranks"));
+  RpinnStatus status = rpinn_member_store_get_identity(context, store, &identity);
+  for (size_t k = 0; k < sources->count && status == RPINN_OK; k++) {
+    Source *source = &sources->list[k];
+    status = rpinn_member_store_open(context, source->path, identity, &source->store);
+    if (status == RPINN_OK) status = rpinn_member_store_keep_small(context, source->store);
+    if (status == RPINN_OK)
+      status =
+          rpinn_store_walk_begin(context, source->store, (RpinnStoreRange){0, UINT64_MAX}, &source->walk);
+    if (status == RPINN_ERROR_INPUT)
+      snprintf(context->error.file, sizeof context->error.file, "%.500s", source->path);
+  }
+  free(identity);
+  return status;
+}
+
+/* The one whose next draw comes first. */
+static Source *find_first(const Sources *sources) {
+  Source *first = NULL;
+  for (size_t k = 0; k < sources->count; k++) {
+    Source *source = &sources->list[k];
+    if (source->walk.has_member && (!first || source->walk.index < first->walk.index)) first = source;
+  }
+  return first;
+}
+
+/* The state that a member was made from goes; a draw that is there already, from a session that was killed here, is the same. */
+static RpinnStatus copy_draws(RpinnContext *context, RpinnMemberStore *store, const Sources *sources) {
+  for (Source *source = find_first(sources); source; source = find_first(sources)) {
+    RpinnStoreRange place = {source->walk.index, source->walk.index + 1};
+    RPINN_TRY(rpinn_member_store_drop(context, store, place));
+    RPINN_TRY(rpinn_store_walk_copy(context, &source->walk, store));
+    RPINN_TRY(rpinn_store_walk_next(context, &source->walk));
+  }
+  return RPINN_OK;
+}
+
+/* What all have learnt is in the store of the run already. */
+static bool is_learnt(uint64_t key) {
+  for (size_t k = 0; k < rpinn_num_shared_states(); k++)
+    if (rpinn_shared_state_key(k) == key) return true;
+  return false;
+}
+
+static RpinnStatus copy_states(RpinnContext *context, RpinnMemberStore *store, RpinnMemberStore *from) {
+  bool found;
+  for (uint64_t key = 0, at;; key = at + 1) {
+    void *state = NULL;
+    size_t size;
+    RPINN_TRY(rpinn_member_store_next_state(context, from, key, &at, &found));
+    if (!found) return RPINN_OK;
+    if (is_learnt(at)) continue;
+    RPINN_TRY(rpinn_member_store_get_state(context, from, at, &state, &size));
+    RpinnStatus status = state ? rpinn_member_store_put_state(context, store, at, state, size) : RPINN_OK;
+    free(state);
+    RPINN_TRY(status);
+  }
+}
+
+static RpinnStatus copy_all(RpinnContext *context, RpinnMemberStore *store, Sources *sources) {
+  RPINN_TRY(open_sources(context, store, sources));
+  RPINN_TRY(copy_draws(context, store, sources));
+  for (size_t k = 0; k < sources->count; k++) RPINN_TRY(copy_states(context, store, sources->list[k].store));
+  return rpinn_member_store_flush(context, store);
+}
+
+/* ---- the whole ---- */
+
+static void remove_files(const char *folder) {
+  DIR *stream = opendir(folder);
+  char path[RPINN_PATH_SIZE];
+  for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
+    size_t digits = strspn(entry->d_name, "0123456789");
+    const char *ending = entry->d_name + digits;
+    if (!digits || (strncmp(ending, store_ending, strlen(store_ending)) != 0 &&
+                    strncmp(ending, learnt_ending, strlen(learnt_ending)) != 0))
+      continue;
+    snprintf(path, sizeof path, "%.3500s/%.500s", folder, entry->d_name);
+    unlink(path);
+  }
+  if (stream) closedir(stream);
+  rmdir(folder);
+}
+
+RpinnStatus rpinn_rank_stores_collect(RpinnContext *context, const RpinnDriver *driver) {
+  char folder[RPINN_PATH_SIZE];
+  Sources sources = {0};
+  snprintf(folder, sizeof folder, "%.3500s/ranks", driver->run->folder);
+  RpinnStatus status = find_sources(context, folder, &sources);
+  if (status == RPINN_OK && sources.count) status = copy_all(context, driver->run->store, &sources);
+  for (size_t k = 0; k < sources.count; k++) {
+    rpinn_store_walk_end(&sources.list[k].walk);
+    rpinn_member_store_close(sources.list[k].store);
+  }
+  if (status == RPINN_OK) remove_files(folder);
+  if (status == RPINN_OK && sources.count)
+    rpinn_driver_log(driver, "the stores of %zu ranks are collected", sources.count);
+  free(sources.list);
+  return status;
+}

@@ -1,0 +1,34 @@
+# Sourced by the scripts of ranks: which launchers there are, and the program under one of them.
+# shellcheck shell=bash disable=SC2034,SC2154
+# Open MPI starts nothing for root, and no more processes than there are cores, unless it is told to.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+plugins=$(dirname "$RPINN_PROGRAM")
+launchers=()
+for kind in openmpi mpich; do
+  if [[ -e $plugins/librpinn-$kind.so ]] && command -v "mpirun.$kind" > /dev/null; then launchers+=("$kind"); fi
+done
+if ((${#launchers[@]} == 0)); then
+  echo "skipped: no mpirun.openmpi or mpirun.mpich with a plugin of its kind beside the program"
+  exit 77
+fi
+# ranks CODE LAUNCHER NUMBER ARGUMENTS…: no run may take more than a minute; keeps both outputs in $out and $err
+ranks() {
+  local expected=$1 kind=$2 number=$3 status=0
+  shift 3
+  timeout -k 5 60 "mpirun.$kind" -n "$number" "$RPINN_PROGRAM" "$@" > "$work/out" 2> "$work/err" < /dev/null || status=$?
+  out=$(< "$work/out") err=$(< "$work/err")
+  if ((status != expected)); then complain "$number ranks of $kind: rpinn $*: exit code $status, expected $expected: $err"; fi
+}
+# Without what differs from session to session.
+untimed() { sed -E 's/"(wall_seconds|seconds_median|pilot_seconds|threads)": [^,}]*//g' "$1"; }
+# same ONE OTHER: runs with the same files, and summaries but for times; nothing of the ranks is left
+same() {
+  local one=$1 other=$2 file
+  for file in run.yaml posterior.nc predictions.csv summary.csv fields.vti; do
+    if [[ -e $one/$file ]] && ! cmp "$one/$file" "$other/$file"; then complain "$other/$file is not that of $one"; fi
+  done
+  if ! diff <(untimed "$one/summary.json") <(untimed "$other/summary.json") > difference; then
+    complain "the summaries of $one and $other differ: $(< difference)"
+  fi
+  if [[ -e $other/ranks ]]; then complain "$other/ranks is left behind: $(ls "$other/ranks")"; fi
+}
