@@ -412,6 +412,22 @@ static void too_small_a_budget_is_told(void **state) {
   free(table);
 }
 
+/* One leapfrog at a time in the unit metric, short enough for `a`, where weights have a deviation of 100: members keep their weights, and with
+ * them their log densities apart. T = 32 takes 33 gradients, and 64 would take more than the budget. */
+static void what_is_not_forgotten_is_seen(void **state) {
+  RunBench *bench = *state;
+  run_make(
+      bench, "still", line_yaml,
+      "correct=nuts samples=20 max_depth=1 metric=unit prior_shape=iid prior_scale=100 correct_budget=40");
+  const RpinnJsonValue *summary = run_json(bench, "still");
+  assert_false(json_flag(summary, "correction/forgets"));
+  assert_string_equal(json_text(summary, "correction/nested_rhat_of"), "log density");
+  check_true(json_number(summary, "correction/nested_rhat") > 1.3,
+             "nested R-hat is %g, expected more than 1.3", json_number(summary, "correction/nested_rhat"));
+  assert_true(json_number(summary, "correction/iterations") == 32);
+  assert_true(json_number(summary, "correction/expected_gradients_per_member") == 33);
+}
+
 static void other_methods_are_refused(void **state) {
   RunBench *bench = *state;
   RpinnRun *run = NULL;
@@ -446,6 +462,7 @@ int main(void) {
                                      test_in_folder(stops_in_every_stage),
                                      test_in_folder(time_ends_the_pilot),
                                      test_in_folder(too_small_a_budget_is_told),
+                                     test_in_folder(what_is_not_forgotten_is_seen),
                                      test_in_folder(other_methods_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
