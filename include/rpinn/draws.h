@@ -40,6 +40,13 @@ RPINN_API const char *rpinn_draws_statistic_name(const RpinnDraws *draws, size_t
 /* Position of a named statistic in RpinnDraw.statistics, or -1. */
 RPINN_API int rpinn_draws_statistic(const RpinnDraws *draws, const char *name);
 
+/* Draws of one's own: values [num_chains][num_draws][num_parameters], which are copied, as are the names [num_parameters] (NULL:
+ * theta[0], …). They have no statistics. No chains, draws or parameters at all, and names that are empty or not distinct, are
+ * RPINN_ERROR_INPUT. */
+RPINN_API RpinnStatus rpinn_draws_of_values(RpinnContext *context, size_t num_chains, size_t num_draws,
+                                            size_t num_parameters, const char *const *names,
+                                            const double *values, RpinnDraws **draws);
+
 /* One parameter of all chains, for rpinn_convergence and its kin: values [num_chains][num_draws], the first num_draws of each,
  * which is no more than any chain has. */
 RPINN_API void rpinn_draws_gather(const RpinnDraws *draws, size_t parameter, size_t num_draws,

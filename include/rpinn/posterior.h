@@ -35,6 +35,10 @@ RPINN_API double rpinn_posterior_term_sigma(const RpinnPosterior *posterior, siz
 /* s_p; infinity without a prior. */
 RPINN_API double rpinn_posterior_prior_sigma(const RpinnPosterior *posterior);
 
+/* Is E known? RPINN_ERROR_INPUT that says what is not: a scale of the prior that the data are to choose, or to be integrated over, or
+ * noise that they are to tell. E takes 1 for such a scale, and such noise at its start. */
+RPINN_API RpinnStatus rpinn_posterior_require_known(RpinnContext *context, const RpinnPosterior *posterior);
+
 /* E at theta [N] with offsets [M+N] or NULL. gradient [N] and term_energies [num_terms + 1] (prior last) may
  * be NULL. */
 RPINN_API RpinnStatus rpinn_posterior_energy(RpinnContext *context, RpinnPosterior *posterior,
@@ -43,6 +47,17 @@ RPINN_API RpinnStatus rpinn_posterior_energy(RpinnContext *context, RpinnPosteri
 /* rows [M] without offsets; jacobian [M][N] may be NULL. */
 RPINN_API RpinnStatus rpinn_posterior_residuals(RpinnContext *context, RpinnPosterior *posterior,
                                                 const double *theta, double *rows, double *jacobian);
+
+/* The same for `count` parameter vectors, thetas [count][N], each with the bits that it has alone; offsets [count][M+N] or NULL.
+ * energies [count]; gradients [count][N] and term_energies [count][num_terms + 1] may be NULL. */
+RPINN_API RpinnStatus rpinn_posterior_energy_batch(RpinnContext *context, RpinnPosterior *posterior,
+                                                   size_t count, const double *thetas, const double *offsets,
+                                                   double *energies, double *gradients,
+                                                   double *term_energies);
+/* rows [count][M]; jacobians [count][M][N] may be NULL. */
+RPINN_API RpinnStatus rpinn_posterior_residual_batch(RpinnContext *context, RpinnPosterior *posterior,
+                                                     size_t count, const double *thetas, double *rows,
+                                                     double *jacobians);
 
 /* The quantities of `predict:` at its points: values [num quantities][num_predictions]. */
 RPINN_API RpinnStatus rpinn_posterior_predict(RpinnContext *context, RpinnPosterior *posterior,

@@ -20,6 +20,13 @@ typedef struct RpinnOverride {
   bool setting_only;  /* from a flag of its own: never a constant of that name */
 } RpinnOverride;
 
+/* Bytes that stand in for a file. */
+typedef struct RpinnFileInMemory {
+  const char *name;
+  const char *bytes; /* [length] */
+  size_t length;
+} RpinnFileInMemory;
+
 /* All pointers are borrowed for the call; NULL and 0 mean "nothing". */
 typedef struct RpinnProblemOptions {
   const char *preset;
@@ -27,9 +34,12 @@ typedef struct RpinnProblemOptions {
   const RpinnOverride *overrides;
   const char *data_file; /* as --data: points and values of all terms */
   const char *truth;     /* as --truth: YAML in place of the section truth, such as the name of a table */
+  /* In place of files of these names, as they are written: the problem itself, and tables that it names. The problem keeps copies. */
+  size_t num_files;
+  const RpinnFileInMemory *files; /* [num_files] */
 } RpinnProblemOptions;
 
-/* name_or_path: a shipped problem ("poisson-linear") or a file. */
+/* name_or_path: a shipped problem ("poisson-linear") or a file, of options->files before all others. */
 RPINN_API RpinnStatus rpinn_problem_load(RpinnContext *context, const char *name_or_path,
                                          const RpinnProblemOptions *options, RpinnProblem **problem);
 /* From memory; file is the name for messages, and file names inside are relative to its folder. */
@@ -41,6 +51,14 @@ RPINN_API void rpinn_problem_destroy(RpinnProblem *problem);
 RPINN_API const char *rpinn_problem_name(const RpinnProblem *problem);
 RPINN_API size_t rpinn_problem_num_terms(const RpinnProblem *problem);
 RPINN_API const char *rpinn_problem_term_name(const RpinnProblem *problem, size_t term);
+RPINN_API size_t rpinn_problem_num_coordinates(const RpinnProblem *problem);
+RPINN_API const char *rpinn_problem_coordinate_name(const RpinnProblem *problem, size_t coordinate);
+/* The ends of the domain. */
+RPINN_API void rpinn_problem_coordinate_range(const RpinnProblem *problem, size_t coordinate, double *low,
+                                              double *high);
+/* What can be predicted: fields, then quantities, by their names. */
+RPINN_API size_t rpinn_problem_num_predictable(const RpinnProblem *problem);
+RPINN_API const char *rpinn_problem_predictable_name(const RpinnProblem *problem, size_t index);
 /* A setting as text, and as a number (choices: position in the list; NaN for auto). */
 RPINN_API const char *rpinn_problem_setting_text(const RpinnProblem *problem, RpinnSetting setting);
 RPINN_API double rpinn_problem_setting_number(const RpinnProblem *problem, RpinnSetting setting);

@@ -87,6 +87,40 @@ typedef struct RpinnPredictOptions {
 RPINN_API char *rpinn_run_predict(RpinnContext *context, const char *folder,
                                   const RpinnPredictOptions *options);
 
+typedef struct RpinnPointOptions {
+  size_t num_points;
+  const double *points; /* [num_points][num_coordinates], in the order of the problem's coordinates */
+  const char *quantities;
+  bool extrapolate; /* both as in RpinnPredictOptions */
+  bool keep_draws;  /* of all draws that did not fail, and not only what they come to */
+} RpinnPointOptions;
+
+typedef struct RpinnPrediction RpinnPrediction;
+
+/* The same at points in memory: the numbers that rpinn_run_predict writes. */
+RPINN_API RpinnStatus rpinn_run_predict_at(RpinnContext *context, const char *folder,
+                                           const RpinnPointOptions *options, RpinnPrediction **prediction);
+RPINN_API void rpinn_prediction_destroy(RpinnPrediction *prediction);
+RPINN_API size_t rpinn_prediction_num_quantities(const RpinnPrediction *prediction);
+RPINN_API const char *rpinn_prediction_name(const RpinnPrediction *prediction, size_t quantity);
+/* Draws of all chains, chain by chain, each with as many; 1 chain where the method has none. */
+RPINN_API size_t rpinn_prediction_num_chains(const RpinnPrediction *prediction);
+RPINN_API size_t rpinn_prediction_num_draws(const RpinnPrediction *prediction);
+/* [num_quantities][num_points] each: mean, standard deviation, and quantiles 0.025, 0.5 and 0.975 of the draws; NaN where there
+ * are too few. */
+typedef enum RpinnPredictedStatistic {
+  RPINN_PREDICTED_MEAN,
+  RPINN_PREDICTED_STD,
+  RPINN_PREDICTED_Q025,
+  RPINN_PREDICTED_MEDIAN,
+  RPINN_PREDICTED_Q975,
+  RPINN_NUM_PREDICTED_STATISTICS
+} RpinnPredictedStatistic;
+RPINN_API const double *rpinn_prediction_statistic(const RpinnPrediction *prediction,
+                                                   RpinnPredictedStatistic statistic);
+/* [num_draws][num_quantities][num_points]; NULL without keep_draws. */
+RPINN_API const double *rpinn_prediction_draws(const RpinnPrediction *prediction);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@
 
 #include "csv_table.h"
 #include "gaussian_term.h"
+#include "problem_table.h"
 #include "row_noise.h"
 
 enum { PREDICT_PART = 0xffffff };
@@ -96,7 +97,8 @@ static RpinnStatus points_of_file(Builder *builder, const RpinnPointSpec *spec, 
   RpinnCsvTable *table;
   const char *path = rpinn_problem_path(builder->problem, spec->file);
   if (!path) return rpinn_fail_memory(builder->context);
-  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, spec->place, &table));
+  RPINN_TRY(rpinn_problem_table_read(builder->context, builder->data->arena, builder->problem, path,
+                                     spec->place, &table));
   return points_of_table(builder, table, points);
 }
 
@@ -258,7 +260,8 @@ static RpinnStatus take_from_own(Builder *builder, size_t index) {
   RpinnCsvTable *table;
   const char *path = rpinn_problem_path(builder->problem, term->data.text);
   if (!path) return rpinn_fail_memory(builder->context);
-  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, path, term->data.place, &table));
+  RPINN_TRY(rpinn_problem_table_read(builder->context, builder->data->arena, builder->problem, path,
+                                     term->data.place, &table));
   if (rpinn_csv_column(table, "term") >= 0) return take_from_shared(builder, table, index);
   bool own_points = term->at.sampling == RPINN_POINTS_OF_DATA;
   bool with_points = own_points || rpinn_csv_column(table, builder->problem->coordinates[0].name) >= 0;
@@ -367,8 +370,9 @@ static RpinnStatus take_replaced(Builder *builder, size_t index) {
 /* ---- the whole ---- */
 
 static RpinnStatus read_all(Builder *builder) {
-  RPINN_TRY(rpinn_csv_read_named(builder->context, builder->data->arena, builder->problem->data_file,
-                                 builder->problem->data_place, &builder->all));
+  RPINN_TRY(rpinn_problem_table_read(builder->context, builder->data->arena, builder->problem,
+                                     builder->problem->data_file, builder->problem->data_place,
+                                     &builder->all));
   return check_table_of_terms(builder, builder->all);
 }
 

@@ -5,6 +5,7 @@
 #include "csv_table.h"
 #include "gaussian_rows.h"
 #include "made_truth.h"
+#include "problem_table.h"
 
 /* ---- what is given ---- */
 
@@ -14,7 +15,7 @@ static RpinnStatus read_given(RpinnContext *context, RpinnArena *arena, RpinnPro
   const char *names[RPINN_MAX_COORDINATES], *path = rpinn_problem_path(problem, term->gaussian.given);
   if (!path) return rpinn_fail_memory(context);
   for (size_t i = 0; i < problem->num_coordinates; i++) names[i] = problem->coordinates[i].name;
-  RPINN_TRY(rpinn_csv_read_named(context, arena, path, term->gaussian.given_place, &table));
+  RPINN_TRY(rpinn_problem_table_read(context, arena, problem, path, term->gaussian.given_place, &table));
   return rpinn_given_values_read(context, arena, table, problem->num_coordinates, names, &data->given);
 }
 

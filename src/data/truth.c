@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "made_truth.h"
+#include "problem_table.h"
 
 /* ---- columns ---- */
 
@@ -72,7 +73,7 @@ static RpinnStatus read_table(RpinnContext *context, RpinnArena *arena, RpinnTru
   RpinnCsvTable *table;
   const char *path = rpinn_problem_path(problem, problem->truth.file);
   if (!path) return rpinn_fail_memory(context);
-  RPINN_TRY(rpinn_csv_read_named(context, arena, path, problem->truth.place, &table));
+  RPINN_TRY(rpinn_problem_table_read(context, arena, problem, path, problem->truth.place, &table));
   truth->cells =
       (RpinnPointSet){.count = table->num_rows,
                       .x = RPINN_ARENA_NEW(arena, double, table->num_rows * problem->num_coordinates)};

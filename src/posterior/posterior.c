@@ -368,6 +368,22 @@ void rpinn_posterior_json_sigmas(const RpinnPosterior *posterior, RpinnJson *jso
   rpinn_json_close(json, '}');
 }
 
+RpinnStatus rpinn_posterior_require_known(RpinnContext *context, const RpinnPosterior *posterior) {
+  if (posterior->sigmas.rule != RPINN_SCALE_GIVEN)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the data have yet to choose the scale of the prior, by %s; expected a number for "
+                      "prior_scale, or the posterior of a finished run",
+                      rpinn_scale_rule_names[posterior->sigmas.rule]);
+  if (posterior->sigmas.integrates)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the scale of the prior is integrated over; expected prior_integrate: no");
+  if (posterior->num_noises)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "the data are to tell the noise of term '%.200s'; expected a number for it",
+                      rpinn_posterior_term_name(posterior, posterior->noises[0].term));
+  return RPINN_OK;
+}
+
 /* ---- values ---- */
 
 RpinnStatus rpinn_posterior_energy(RpinnContext *context, RpinnPosterior *posterior, const double *theta,

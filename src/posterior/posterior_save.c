@@ -35,7 +35,11 @@ static RpinnStatus save_truth(RpinnContext *context, const RpinnPosterior *poste
   } else {
     const char *path = rpinn_problem_path(posterior->problem, posterior->problem->truth.file);
     if (!path) return rpinn_fail_memory(context);
-    status = rpinn_file_read(context, path, RPINN_CSV_MAX_MEBIBYTES, &text);
+    const RpinnFileInMemory *file = rpinn_problem_file_in_memory(posterior->problem, path);
+    if (file)
+      rpinn_text_append_bytes(&text, file->bytes, file->length);
+    else
+      status = rpinn_file_read(context, path, RPINN_CSV_MAX_MEBIBYTES, &text);
   }
   if (status == RPINN_OK) status = write_file(context, names, files->truth, &text);
   rpinn_text_free(&text);

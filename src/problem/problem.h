@@ -224,6 +224,8 @@ struct RpinnProblem {
   RpinnExpressionPool *pool;
   const char *file;   /* for messages */
   const char *folder; /* what file names are relative to; "" for the current one */
+  size_t num_files;
+  const RpinnFileInMemory *files; /* [num_files] that stand in for files of these names */
   const char *name;
   RpinnPlace place; /* of its first key: where what is missing is reported */
 
@@ -300,8 +302,13 @@ enum { RPINN_MAX_UNIT = 40, RPINN_LABEL_SIZE = 320 };
 /* A name with its unit, for axes: "u [K]", or "u" where no unit is given. Returns label. */
 const char *rpinn_problem_label(const RpinnProblem *problem, const char *name, char label[RPINN_LABEL_SIZE]);
 
-/* A file name of the problem file, relative to its folder. In the arena; NULL: no memory. */
+/* A file name of the problem file, relative to its folder; one that is in memory stays as it is. In the arena; NULL: no memory. */
 const char *rpinn_problem_path(RpinnProblem *problem, const char *file);
+/* What stands in for the file of this name; NULL: nothing does. */
+const RpinnFileInMemory *rpinn_problem_file_in_memory(const RpinnProblem *problem, const char *name);
+/* Keep copies of files [count], for as long as the problem lives. */
+RpinnStatus rpinn_problem_keep_files(RpinnContext *context, RpinnProblem *problem, size_t count,
+                                     const RpinnFileInMemory *files);
 
 /* The problem with its settings as a problem file. File names are replaced by those given (NULL: written as
  * they are), so that a copy of the data beside the text makes it complete. */

@@ -45,7 +45,9 @@ static RpinnStatus read_truth(RpinnReader *reader, const RpinnYaml *node,
   RPINN_TRY(rpinn_yaml_parse(reader->context, problem->arena, "--truth", options->truth,
                              strlen(options->truth), &given));
   RPINN_TRY(rpinn_section_truth(reader, given));
-  if (!problem->truth.file || problem->truth.file[0] == '/' || !problem->folder[0]) return RPINN_OK;
+  if (!problem->truth.file || problem->truth.file[0] == '/' || !problem->folder[0] ||
+      rpinn_problem_file_in_memory(problem, problem->truth.file))
+    return RPINN_OK;
   if (!getcwd(folder, sizeof folder))
     return rpinn_fail_file(reader->context, RPINN_ERROR_IO, "find", "the current folder");
   size_t size = strlen(folder) + strlen(problem->truth.file) + 2;
@@ -116,16 +118,6 @@ static RpinnStatus read_problem(RpinnReader *reader, const RpinnYaml *root,
   return rpinn_section_predict(reader, rpinn_yaml_get(root, "predict"));
 }
 
-const char *rpinn_problem_path(RpinnProblem *problem, const char *file) {
-  if (file[0] == '/' || !problem->folder[0]) return rpinn_arena_copy_text(problem->arena, file, strlen(file));
-  size_t folder_length = strlen(problem->folder), length = strlen(file);
-  char *path = rpinn_arena_allocate(problem->arena, folder_length + length + 1, 1);
-  if (!path) return NULL;
-  memcpy(path, problem->folder, folder_length);
-  memcpy(path + folder_length, file, length);
-  return path;
-}
-
 static RpinnStatus create_problem(RpinnContext *context, const char *file, RpinnProblem **problem) {
   RpinnArena *arena = rpinn_arena_create();
   *problem = arena ? RPINN_ARENA_NEW(arena, RpinnProblem, 1) : NULL;
@@ -153,6 +145,8 @@ RpinnStatus rpinn_problem_parse(RpinnContext *context, const char *file, const c
   RpinnReader reader = {context, *problem};
   RpinnYaml *root;
   RpinnStatus status = rpinn_yaml_parse(context, (*problem)->arena, (*problem)->file, text, length, &root);
+  if (status == RPINN_OK && options && options->num_files)
+    status = rpinn_problem_keep_files(context, *problem, options->num_files, options->files);
   if (status == RPINN_OK) status = read_problem(&reader, root, options);
   if (status != RPINN_OK) {
     rpinn_problem_destroy(*problem);
@@ -181,6 +175,10 @@ static bool looks_like_a_path(const char *text) {
 RpinnStatus rpinn_problem_load(RpinnContext *context, const char *name_or_path,
                                const RpinnProblemOptions *options, RpinnProblem **problem) {
   *problem = NULL;
+  for (size_t i = 0; options && i < options->num_files; i++)
+    if (!strcmp(options->files[i].name, name_or_path))
+      return rpinn_problem_parse(context, name_or_path, options->files[i].bytes, options->files[i].length,
+                                 options, problem);
   if (looks_like_a_path(name_or_path)) return load_file(context, name_or_path, options, problem);
   for (size_t i = 0; i < rpinn_shipped_count(); i++)
     if (!strcmp(rpinn_shipped_name(i), name_or_path))
@@ -231,6 +229,24 @@ size_t rpinn_problem_num_terms(const RpinnProblem *problem) {
 }
 const char *rpinn_problem_term_name(const RpinnProblem *problem, size_t term) {
   return problem->terms[term].name;
+}
+size_t rpinn_problem_num_coordinates(const RpinnProblem *problem) {
+  return problem->num_coordinates;
+}
+const char *rpinn_problem_coordinate_name(const RpinnProblem *problem, size_t coordinate) {
+  return problem->coordinates[coordinate].name;
+}
+void rpinn_problem_coordinate_range(const RpinnProblem *problem, size_t coordinate, double *low,
+                                    double *high) {
+  *low = problem->coordinates[coordinate].low;
+  *high = problem->coordinates[coordinate].high;
+}
+size_t rpinn_problem_num_predictable(const RpinnProblem *problem) {
+  return problem->num_fields + problem->num_quantities;
+}
+const char *rpinn_problem_predictable_name(const RpinnProblem *problem, size_t index) {
+  return index < problem->num_fields ? problem->fields[index].name
+                                     : problem->quantities[index - problem->num_fields].name;
 }
 const char *rpinn_problem_setting_text(const RpinnProblem *problem, RpinnSetting setting) {
   return problem->settings.values[setting].text;

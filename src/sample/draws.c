@@ -41,6 +41,21 @@ RpinnStatus rpinn_draws_create(RpinnContext *context, const RpinnDrawsShape *sha
   return RPINN_OK;
 }
 
+RpinnStatus rpinn_draws_of_values(RpinnContext *context, size_t num_chains, size_t num_draws,
+                                  size_t num_parameters, const char *const *names, const double *values,
+                                  RpinnDraws **draws) {
+  const RpinnDrawsShape shape = {
+      .num_chains = num_chains, .num_draws = num_draws, .num_parameters = num_parameters, .names = names};
+  *draws = NULL;
+  if (!num_chains || !num_draws || !num_parameters)
+    return rpinn_fail(context, RPINN_ERROR_INPUT,
+                      "%zu chains of %zu draws of %zu parameters; expected one of each at least", num_chains,
+                      num_draws, num_parameters);
+  RPINN_TRY(rpinn_draws_create(context, &shape, draws));
+  memcpy((*draws)->values, values, num_chains * num_draws * num_parameters * sizeof *values);
+  return RPINN_OK;
+}
+
 void rpinn_draws_destroy(RpinnDraws *draws) {
   if (!draws) return;
   rpinn_parameter_names_destroy(draws->names);
