@@ -1,6 +1,6 @@
 # The short way in; the build itself is CMake (see CMakeLists.txt). `make help` lists the commands.
 .NOTPARALLEL:
-.PHONY: help demo check check-all check-more check-long mutants fuzz docs bench bench-overhead bench-peers bench-optimizers format format-check clean
+.PHONY: help demo check check-all check-more check-long mutants fuzz docs bench bench-overhead bench-peers bench-optimizers python bench-python format format-check clean
 .DEFAULT_GOAL := help
 
 FUZZ_SECONDS ?= 10
@@ -29,14 +29,20 @@ check: ## install what is missing, build with gcc and clang, run every test, san
 
 check-all: check check-more ## make check and make check-more
 
-check-more: ## after make check: the whole paper at the scale quick, reports in Chromium, our files in ArviZ, xarray and VTK, job scripts in Slurm
+check-more: ## after make check: the whole paper at the scale quick, reports in Chromium, our files in ArviZ, xarray and VTK, the Python package, job scripts in Slurm
 	@scripts/install-dependencies.sh python browser
 	@scripts/install-dependencies.sh slurm || echo "make check-more: without Slurm, job scripts are not tried"
 	@tests/paper/quick.sh build-gcc
 	@tests/browser/run.sh build-gcc
 	@scripts/python-tests.sh build-gcc
+	@scripts/python-package.sh build-gcc/rpinn
 	@tests/slurm/run.sh build-gcc
 	@echo "make check-more: everything passed"
+
+python: ## build the Python package as a wheel with its libraries inside, and test it
+	@scripts/install-dependencies.sh build python
+	@scripts/build.sh build
+	@scripts/python-package.sh build/rpinn
 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target
@@ -72,6 +78,10 @@ bench-peers: ## Adam against JAX and NUTS against NumPyro, where they can be imp
 
 bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table
 	@bench/optimizers/run.sh
+
+bench-python: ## a call of the energy from Python beside the same in C, after make python
+	@scripts/build.sh build -DRPINN_BENCH_PROGRAMS=ON
+	@build-python/package-$$($${RPINN_PYTHON:-python3} -c 'import sys; print(f"py{sys.version_info[0]}{sys.version_info[1]}")')/bin/python bench/python/overhead.py build/bench_energy_call
 
 format: ## format all C sources
 	@scripts/format.sh

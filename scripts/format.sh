@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folders=()
-for folder in include src cli tests tools bench examples; do
+for folder in include src cli python tests tools bench examples; do
   if [[ -d $folder ]]; then folders+=("$folder"); fi
 done
 mapfile -t files < <(find "${folders[@]}" -name '*.[ch]' | sort)

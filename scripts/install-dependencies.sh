@@ -41,6 +41,7 @@ slurm | slurm-client       | tool sbatch               | its commands
 slurm | munge              | tool munged               | who is who in it
 python | python3           | tool python3              | other readers of our files
 python | python3-venv      | python_venv               | packages of Python, apart from the system
+python | python3-dev       | python_headers            | the Python package
 '
 
 tool() { command -v "$1" > /dev/null; }
@@ -50,6 +51,7 @@ optional_module() { module "$1" || ! tool apt-get; } # never demanded where nobo
 optional_tool() { tool "$1" || ! tool apt-get; }
 clang_runtime() { tool clang && compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" > /dev/null; }
 python_venv() { "${RPINN_PYTHON:-python3}" -c 'import venv, ensurepip' > /dev/null 2>&1; }
+python_headers() { "${RPINN_PYTHON:-python3}" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' 2> /dev/null; }
 
 # On Ubuntu the package of Chromium is a snap, which needs more than apt; a browser that is there is good enough.
 browser() { tool chromium || tool chromium-browser || tool google-chrome || tool google-chrome-stable; }
