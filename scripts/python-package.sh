@@ -30,7 +30,8 @@ raw=build-python/raw-$tag
 rm -rf "$raw"
 if command -v ccache > /dev/null; then export CMAKE_C_COMPILER_LAUNCHER=ccache; fi
 "$tools/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$raw" .
-PATH=$tools:$PATH "$tools/auditwheel" --quiet repair --wheel-dir "build-python/wheelhouse-$tag" "$raw"/*.whl
+PATH=$tools:$PATH "$tools/auditwheel" repair --wheel-dir "build-python/wheelhouse-$tag" "$raw"/*.whl > "$raw/repair.log" 2>&1 ||
+  { cat "$raw/repair.log" >&2 && exit 1; }
 wheel=$(ls -t "build-python/wheelhouse-$tag"/*.whl | head -1)
 echo "python: $wheel, $(du -k "$wheel" | cut -f1) KiB"
 "$tools/mypy"

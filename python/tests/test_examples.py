@@ -37,13 +37,14 @@ def test_example(name: str, tmp_path: Path) -> None:
         assert "Levenberg-Marquardt: energy" in printed
 
 
-def test_notebook(tmp_path: Path) -> None:
+def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell, in a fresh kernel; the first one that makes a figure has fewer than ten lines, from installing on."""
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     for package in ("matplotlib", "pandas", "xarray"):
         pytest.importorskip(package)
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # figures are shown in the notebook
     notebook = nbformat.read(ROOT / "examples" / "tutorial.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
