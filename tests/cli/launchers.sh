@@ -32,3 +32,31 @@ same() {
   fi
   if [[ -e $other/ranks ]]; then complain "$other/ranks is left behind: $(ls "$other/ranks")"; fi
 }
+# begin_ranks LAUNCHER NUMBER ARGUMENTS…: the same in the background, as $job
+begin_ranks() {
+  local kind=$1 number=$2
+  shift 2
+  timeout -k 5 60 "mpirun.$kind" -n "$number" "$RPINN_PROGRAM" "$@" > "$work/out" 2> "$work/err" < /dev/null &
+  job=$!
+}
+# end_ranks: how it has ended, as $status
+end_ranks() {
+  status=0
+  wait "$job" || status=$?
+  job=
+  out=$(< "$work/out") err=$(< "$work/err")
+}
+# process_of RANK FOLDER: its number; nothing where there is none
+process_of() {
+  local process
+  for process in $(pgrep -f -- "--out $2" || true); do
+    if [[ $(cat "/proc/$process/comm" 2> /dev/null) == rpinn ]] &&
+      tr '\0' '\n' 2> /dev/null < "/proc/$process/environ" | grep -qxE "(OMPI_COMM_WORLD_RANK|PMI_RANK)=$1"; then
+      echo "$process"
+    fi
+  done
+}
+# await_store FOLDER RANK: until the rank makes draws, or the job has ended
+await_store() {
+  while [[ ! -s $1/ranks/$(printf %04d "$2").db ]] && kill -0 "$job" 2> /dev/null; do sleep 0.02; done
+}
