@@ -179,4 +179,44 @@ until_true is_empty || true
 same steady cancelled
 passed "cancelled jobs stay cancelled, and the same command goes on with their shards"
 
+# ---- ranks ----
+if ! compgen -G "$(dirname "$rpinn")/librpinn-*.so" > /dev/null; then
+  echo "slurm: without ranks, this build has no MPI; scripts/install-dependencies.sh mpi installs it"
+  exit "$failed"
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ranks() { # NODES RUN SAMPLES OPTION…: three ranks
+  local nodes=$1 run=$2 samples=$3
+  shift 3
+  sbatch --parsable --ntasks=3 --nodes="$nodes" --output="$run.log" "$source/examples/slurm-mpi.sh" small.yaml "$samples" "$run" "$@"
+}
+# by LAUNCHER TYPE NODES: the run of a single process
+by() {
+  if ! command -v "$1" > /dev/null; then return; fi
+  RPINN_LAUNCHER=$1 SLURM_MPI_TYPE=$2 ranks "$3" "by-$1-$2" 12 > /dev/null
+  until_true is_empty || true
+  if [[ ! -e by-$1-$2/posterior.nc ]]; then
+    complain "$1 --mpi=$2: $(< "by-$1-$2.log")"
+    return
+  fi
+  same alone "by-$1-$2"
+  if ! log_has "by-$1-$2/run.log" "the stores of 2 ranks are collected"; then complain "$1 --mpi=$2 has made no three ranks: $(< "by-$1-$2/run.log")"; fi
+  passed "three ranks by $1 --mpi=$2 (nodes: $3) make the bytes of a single process"
+}
+"$rpinn" run small.yaml --samples 12 --threads 1 --out alone --quiet
+# Slurm's plugin for PMIx, and Open MPI's daemons, have one place for each machine: nodes that share one get in each other's way.
+for way in mpich:srun:pmi2:3 openmpi:srun:pmix:1 openmpi:mpirun.openmpi:none:1 mpich:mpirun.mpich:none:1; do
+  IFS=: read -r kind launcher type nodes <<< "$way"
+  if [[ -e $(dirname "$rpinn")/librpinn-$kind.so && $(srun --mpi=list 2>&1) == *"$type"* ]]; then by "$launcher" "$type" "$nodes"; fi
+done
+
+# Ranks that run out of time go back into the queue, and go on.
+is_making() { [[ $(squeue -h -t R -o %i) == *"$1"* && -e $2/ranks ]]; }
+job=$(SLURM_MPI_TYPE=pmi2 ranks 3 late 90 "${long[@]}")
+if until_true is_making "$job" late; then scancel --batch --signal=USR1 "$job"; fi
+until_true is_empty || true
+same steady late
+if ! log_has late.log "interrupted; the members made so far are saved"; then complain "ranks that are late: $(< late.log)"; fi
+passed "ranks that run out of time go back into the queue, and make the same bytes"
+
 exit "$failed"
