@@ -204,8 +204,8 @@ RpinnStatus run_annealing(Subject *subject, const char *folder, const double *nu
   if (status == RPINN_OK) status = anneal(&cloud);
   for (size_t i = 0; i < cloud.count && status == RPINN_OK; i++)
     status = judged_take(subject, &draws, 0, i, cloud.points + i * subject->num_parameters);
-  snprintf(way, sizeof way, "prior from %g in %zu scales%s", numbers[1], cloud.num_scales,
-           cloud.resamples ? ", resampled" : "");
+  snprintf(way, sizeof way, "prior from %g in %zu scale%s%s", numbers[1], cloud.num_scales,
+           cloud.num_scales == 1 ? "" : "s", cloud.resamples ? ", resampled" : "");
   snprintf(note, sizeof note,
            "%zu iterations of depth %u at each, acceptance %.2f and step %.2g at the end, %.1f %% divergent, "
            "%zu roots",
