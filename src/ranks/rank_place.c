@@ -27,7 +27,7 @@ static uint64_t identify_machine(void) {
 }
 
 RpinnRankPlace rpinn_rank_place_here(void) {
-  static cpu_set_t sets[MOST_PROCESSORS / CPU_SETSIZE];
+  cpu_set_t sets[MOST_PROCESSORS / CPU_SETSIZE];
   RpinnRankPlace place = {.machine = identify_machine(), .process = (int64_t)getpid()};
   if (gethostname(place.node, sizeof place.node) != 0) snprintf(place.node, sizeof place.node, "?");
   place.node[sizeof place.node - 1] = '\0';
