@@ -42,7 +42,7 @@ check-more: ## after make check: the whole paper at the scale quick, reports in 
 python: ## build the Python package as a wheel with its libraries inside, and test it
 	@scripts/install-dependencies.sh build python
 	@scripts/build.sh build
-	@scripts/python-package.sh build/rpinn
+	@RPINN_PYTHON_MORE="jax blackjax" scripts/python-package.sh build/rpinn
 
 check-long: FUZZ_SECONDS = 600
 check-long: check ## an evening: long tests, and ten minutes of fuzzing per target

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Build the wheel of the Python package, with the libraries that it needs inside, and test it: scripts/python-package.sh COMMAND,
-# the program `rpinn` that bits are compared with. RPINN_PYTHON names another Python than python3.
+# the program `rpinn` that bits are compared with. RPINN_PYTHON names another Python than python3, RPINN_PYTHON_MORE packages of examples
+# that are tried where these can be installed.
 #
 # The wheel is tried twice: in a fresh environment that has NumPy and no compiler, and in one with all the packages that go with it.
 # build-python/wheelhouse has it; environments in build-python are kept.
@@ -49,9 +50,14 @@ tested() {
 echo "== python: the wheel in a fresh environment without a compiler"
 rm -rf "build-python/fresh-$tag"
 environment "fresh-$tag" numpy pytest
-tested "fresh-$tag" -k "bundled or bits or shipped or predictions"
+tested "fresh-$tag" -rs -k "bundled or bits or shipped or predictions"
 
 echo "== python: all tests"
 environment "package-$tag" numpy pytest xarray arviz netCDF4 h5netcdf h5py matplotlib pandas scipy emcee nbclient ipykernel
-tested "package-$tag"
+if [[ -n ${RPINN_PYTHON_MORE:-} ]]; then
+  # shellcheck disable=SC2086 # names of packages
+  "build-python/package-$tag/bin/python" -m pip install --quiet --disable-pip-version-check $RPINN_PYTHON_MORE ||
+    echo "python: skipped the examples with $RPINN_PYTHON_MORE, which could not be installed"
+fi
+tested "package-$tag" -rs
 echo "python: everything passed"

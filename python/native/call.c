@@ -21,12 +21,36 @@ bool call_import(void) {
 
 /* ---- callbacks: the GIL is not held when they come ---- */
 
+/* The exception that is set, with its traceback; from Python 3.12 on there are functions for it. */
+static PyObject *take_exception(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
+static void set_exception(PyObject *exception) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception);
+#else
+  PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+  Py_DECREF(exception);
+#endif
+}
+
 void call_keep_exception(Call *call) {
   if (call->has_exception) {
     PyErr_Clear(); /* the first one tells the cause */
     return;
   }
-  PyErr_Fetch(&call->type, &call->value, &call->traceback);
+  call->exception = take_exception();
   call->has_exception = true;
 }
 
@@ -121,7 +145,7 @@ static void raise_error(const RpinnError *error, RpinnStatus status) {
 
 bool call_end(Call *call, RpinnStatus status) {
   if (call->has_exception)
-    PyErr_Restore(call->type, call->value, call->traceback);
+    set_exception(call->exception);
   else if (status != RPINN_OK)
     raise_error(rpinn_context_error(call->context), status);
   rpinn_context_destroy(call->context);

@@ -17,8 +17,8 @@ typedef struct Call {
   PyObject *told; /* a function that is told how far the work is, or NULL; borrowed */
   PyThreadState *thread;
   bool has_exception;
-  PyObject *type, *value, *traceback; /* of a callback */
-  double next_question;               /* when Python is asked for signals again, in steady seconds */
+  PyObject *exception;  /* of a callback */
+  double next_question; /* when Python is asked for signals again, in steady seconds */
 } Call;
 
 /* false: out of memory, with the exception set, and nothing to end. told: may be NULL or None. */
