@@ -125,12 +125,19 @@ class Run:
         native = _native.predict(os.fspath(self.folder), array, len(array), len(coordinates), names, extrapolate, draws)
         return make_prediction(array, coordinates, native)
 
-    def plot(self, quantities: str | Sequence[str] | None = None) -> Figure:
-        """Means and 95 % bands of what the run predicts over one coordinate, maps of mean and standard deviation over two, with the
-        truth where it is known. Needs the extra ``matplotlib``."""
+    def plot(self, names: str | Sequence[str] | None = None, *, kind: str = "predictions") -> Figure:
+        """A figure of the report, by matplotlib. Needs the extra ``matplotlib``.
+
+        Parameters
+        ----------
+        names : quantities, or unknowns; default: all.
+        kind : ``predictions``: means and 95 % bands over one coordinate, with the data where xarray and netCDF4 or h5netcdf are installed; maps of
+            mean and standard deviation over two; the truth and the error where it is known. ``unknowns``: their draws. ``losses``: of members,
+            or the log posterior along chains. The last two need the extra ``arviz``.
+        """
         from ._plot import plot_run
 
-        return plot_run(self, quantities)
+        return plot_run(self, names, kind)
 
     def report(self, *, out: str | os.PathLike[str] | None = None, shape: bool = False) -> Path:
         """Make ``report.html`` and its figures anew, as ``rpinn report``; returns its path."""

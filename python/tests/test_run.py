@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -184,7 +185,8 @@ def test_figures(run: rpinn.Run, tmp_path: Path) -> None:
     figure = run.plot()
     assert [axes.get_ylabel() for axes in figure.axes] == ["u", "slope"]
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert labels == ["95 %", "mean", "truth"]
+    has_data = importlib.util.find_spec("xarray") is not None
+    assert labels == ["95 %", "mean", "truth"] + (["data"] if has_data else [])
     figure.savefig(tmp_path / "figure.png")
     assert len(run.plot("u").axes) == 1
     with pytest.raises(ValueError, match="no 'v'"):
@@ -198,8 +200,34 @@ def test_figures(run: rpinn.Run, tmp_path: Path) -> None:
         settings={"prior_scale": 1, "samples": 40, "iterations": 5},
     ).run(out=tmp_path / "flat")
     titles = [axes.get_title() for axes in flat.plot().axes]
-    assert [title for title in titles if title] == ["u_mean", "u_std", "u_truth"]
+    assert [title for title in titles if title] == ["u_mean", "u_std", "u_truth", "u_error"]
     matplotlib.pyplot.close("all")
+
+
+def test_figures_of_draws(run: rpinn.Run, chains: rpinn.Run, tmp_path: Path) -> None:
+    for package in ("matplotlib", "xarray"):
+        pytest.importorskip(package)
+    import matplotlib.pyplot as plt
+
+    members, draws = run.plot(kind="losses"), chains.plot(kind="losses")
+    assert members.axes[0].get_ylabel() == "loss" and draws.axes[0].get_ylabel() == "-log posterior"
+    (points,) = members.axes[0].get_lines()
+    assert len(points.get_ydata()) == run.info["samples"]
+    assert np.median(points.get_ydata()) == pytest.approx(run.info["members"]["loss_median"])
+    assert len(draws.axes[0].get_lines()) == 2  # chains
+    with pytest.raises(ValueError, match="no figure 'loses'; expected predictions, unknowns, losses"):
+        run.plot(kind="loses")
+    with pytest.raises(ValueError, match="expected no names"):
+        run.plot("u", kind="losses")
+    with pytest.raises(ValueError, match="no unknowns"):
+        run.plot(kind="unknowns")
+    with_unknown = SMALL.replace("quantities:", "unknowns: {c: {start: 1, transform: log, prior: {mean: 0, std: 1}}}\nquantities:", 1)
+    fitted = rpinn.Problem.from_yaml(with_unknown.replace("+ u", "+ c*u")).run(out=tmp_path / "fitted")
+    (axes,) = fitted.plot("c", kind="unknowns").axes
+    assert axes.get_xlabel() == "c" and axes.get_lines()[0].get_xdata()[0] == fitted.info["unknowns"]["c"]["mean"]
+    with pytest.raises(ValueError, match="no unknown 'd'; expected some of c"):
+        fitted.plot("d", kind="unknowns")
+    plt.close("all")
 
 
 def test_arviz_opens_the_posterior(run: rpinn.Run, chains: rpinn.Run) -> None:
