@@ -215,11 +215,15 @@ static void test_interrupted_merges(void **state) {
   }
 }
 
+static RpinnStatus note_statistics(void *user, const RpinnStoredMember *member) {
+  *(size_t *)user = member->num_statistics;
+  return RPINN_OK;
+}
+
 /* Members that failed are merged as such, and so is the state of one that is under way. */
 static void test_failed_and_unfinished_members(void **state) {
   const RunBench *bench = *state;
-  bool found;
-  RpinnStoredMember member;
+  size_t num_statistics = 0;
   double numbers[16] = {0};
   void *saved;
   size_t size;
@@ -227,13 +231,11 @@ static void test_failed_and_unfinished_members(void **state) {
   make_shard(bench, "two", line, "samples=2 optimizer=adam iterations=5 prior_scale=1 threads=1",
              (RpinnShard){2, 2});
   RpinnMemberStore *store = open_store(bench, "two");
-  run_require(bench, rpinn_member_store_get(bench->context, store, 1, &member, &found));
-  assert_true(found && member.num_statistics <= 16);
-  RpinnStoredMember failed = {.index = 3,
-                              .failed = 1,
-                              .num_statistics = member.num_statistics,
-                              .statistics = numbers,
-                              .stop = "not_finite"};
+  run_require(bench, rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){1, 2}, note_statistics,
+                                              &num_statistics));
+  assert_true(num_statistics > 0 && num_statistics <= 16);
+  RpinnStoredMember failed = {
+      .index = 3, .failed = 1, .num_statistics = num_statistics, .statistics = numbers, .stop = "not_finite"};
   run_require(bench, rpinn_member_store_put(bench->context, store, &failed));
   run_require(bench, rpinn_member_store_put_state(bench->context, store, 5, "abc", 3));
   rpinn_member_store_close(store);

@@ -1,6 +1,5 @@
 #include "store_copy.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,22 +19,6 @@ RpinnStatus rpinn_member_store_get_identity(RpinnContext *context, RpinnMemberSt
   if (!found)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is damaged: it has no identity", store->path);
   return *identity ? RPINN_OK : rpinn_fail_memory(context);
-}
-
-RpinnStatus rpinn_member_store_get(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
-                                   RpinnStoredMember *member, bool *found) {
-  sqlite3_stmt *get;
-  RPINN_TRY(rpinn_store_check_index(context, index));
-  RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_GET, &get));
-  RPINN_TRY(
-      rpinn_store_look_up(context, store, get, sqlite3_bind_int64(get, 1, (sqlite3_int64)index), found));
-  RpinnStatus status = *found ? rpinn_store_read_member(context, store, get, member) : RPINN_OK;
-  if (status == RPINN_OK && *found) {
-    snprintf(store->stop, sizeof store->stop, "%s", member->stop);
-    member->stop = store->stop;
-  }
-  rpinn_store_release(get);
-  return status;
 }
 
 RpinnStatus rpinn_member_store_visit_texts(RpinnContext *context, RpinnMemberStore *store,

@@ -6,9 +6,6 @@
 
 /* The text that the store was made with; the caller frees it. */
 RpinnStatus rpinn_member_store_get_identity(RpinnContext *context, RpinnMemberStore *store, char **identity);
-/* One member, if it is there; its pointers are valid until the next one is read. */
-RpinnStatus rpinn_member_store_get(RpinnContext *context, RpinnMemberStore *store, uint64_t index,
-                                   RpinnStoredMember *member, bool *found);
 /* Call visit for all texts by their keys, in their order. A failure of visit stops and is returned. */
 RpinnStatus rpinn_member_store_visit_texts(RpinnContext *context, RpinnMemberStore *store,
                                            RpinnStatus (*visit)(void *user, const char *key,

@@ -23,7 +23,6 @@ typedef enum RpinnStoreQuery {
   RPINN_QUERY_COUNT_SHARE,
   RPINN_QUERY_BEHIND_LAST,
   RPINN_QUERY_VISIT,
-  RPINN_QUERY_GET,
   RPINN_QUERY_SET_TEXT,
   RPINN_QUERY_GET_TEXT,
   RPINN_QUERY_VISIT_TEXTS,
@@ -37,9 +36,8 @@ struct RpinnMemberStore {
   char *path;
   sqlite3_stmt *queries[RPINN_NUM_QUERIES]; /* prepared when first used */
   double last_commit;                       /* seconds of the steady clock */
-  double *numbers;                          /* [capacity] of the member that is being visited or read */
+  double *numbers;                          /* [capacity] of the member that is being visited */
   size_t capacity;
-  char stop[64];      /* of the member that was read */
   size_t piece_bytes; /* of the pieces that states are cut into */
   bool has_pieces;    /* the table is there */
 };
@@ -76,7 +74,7 @@ RpinnStatus rpinn_store_write_at(RpinnContext *context, RpinnMemberStore *store,
 /* Bring one that reads to its next row; *found is false when there is none. Release it after the last. */
 RpinnStatus rpinn_store_look_up(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *statement,
                                 int bound, bool *found);
-/* The member of a row of RPINN_QUERY_VISIT or RPINN_QUERY_GET; its pointers are valid until
+/* The member of a row of RPINN_QUERY_VISIT; its pointers are valid until
  * the next one, or the statement is released. */
 RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
                                     RpinnStoredMember *member);
