@@ -12,7 +12,7 @@ typedef enum OptionSet {
   OPTIONS_PROBLEM = 1, /* --preset, --set, --data and a flag for every setting */
   OPTIONS_JSON = 2,    /* --json */
   OPTIONS_RUN = 4,     /* --out, --quiet, --resume, --plan */
-  OPTIONS_BENCH = 8,   /* --repetitions, --at-least */
+  OPTIONS_BENCH = 8,   /* --repetitions, --at-least, --scaling and what it takes */
   OPTIONS_PREDICT = 16,
   OPTIONS_REPRODUCE = 32,
   OPTIONS_DIAGNOSE = 64,   /* --all, --strict, --shape */
@@ -45,12 +45,13 @@ typedef struct Options {
   size_t num_searches;
   const char *searches[MAX_SEARCHES]; /* every --search */
   bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
-      blocks, partial;
-  size_t repetitions;   /* --repetitions, or 0 */
-  size_t num_data_sets; /* --datasets, or 0 */
-  size_t num_folds;     /* --folds, or 0 */
-  size_t num_jobs;      /* --jobs, or 0 */
-  double at_least;      /* --at-least, or 0 */
+      blocks, partial, scaling;
+  const char *ranks, *launcher; /* of --scaling */
+  size_t repetitions;           /* --repetitions, or 0 */
+  size_t num_data_sets;         /* --datasets, or 0 */
+  size_t num_folds;             /* --folds, or 0 */
+  size_t num_jobs;              /* --jobs, or 0 */
+  double at_least, seconds;     /* --at-least and --seconds, or 0 */
   RpinnProblemOptions loading;
   RpinnOverride overrides[MAX_OVERRIDES];
   char names[MAX_OVERRIDES][64];
@@ -129,6 +130,8 @@ bool launch_keeps(const char *message);
 
 /* A context that prints warnings to stderr; reports failure to make one by returning NULL. */
 RpinnContext *make_context(void);
+/* rpinn bench --scaling */
+int bench_scaling(RpinnContext *context, const Options *options);
 /* Print a text and free it; EXIT_MACHINE when there is none (out of memory) or stdout fails. */
 int print_and_free(char *text);
 

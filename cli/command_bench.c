@@ -4,10 +4,8 @@
 
 #include "command.h"
 
-static int run_bench(const Options *options) {
-  RpinnContext *context = make_context();
+static int run_speed(RpinnContext *context, const Options *options) {
   RpinnBench *bench = NULL;
-  if (!context) return EXIT_MACHINE;
   RpinnBenchOptions bench_options = {.repetitions = options->repetitions};
   RpinnStatus status = rpinn_bench_create(context, &bench_options, &bench);
   int code = status == RPINN_OK
@@ -18,6 +16,19 @@ static int run_bench(const Options *options) {
     code = EXIT_PROBLEMS;
   }
   rpinn_bench_destroy(bench);
+  return code;
+}
+
+static int run_bench(const Options *options) {
+  if (!options->scaling && (options->ranks || options->launcher || options->seconds > 0 || options->out))
+    return report_usage("--ranks, --launcher, --seconds and --out are for rpinn bench --scaling");
+  if (!options->scaling && launch_ranks())
+    return report_usage(
+        "rpinn bench is work for one process; expected it without a launcher, or with --scaling");
+  if (options->scaling && options->at_least > 0) return report_usage("--at-least is not for --scaling");
+  RpinnContext *context = make_context();
+  if (!context) return EXIT_MACHINE;
+  int code = options->scaling ? bench_scaling(context, options) : run_speed(context, options);
   rpinn_context_destroy(context);
   return code;
 }
@@ -26,6 +37,11 @@ const Command command_bench = {
     .name = "bench",
     .arguments = "",
     .summary = "Measure speed, as a share of what a core of this machine can do",
-    .details = "Ratios are measured within one run and are comparable between runs; times are not.\n",
+    .details = "Ratios are measured within one run and are comparable between runs; times are not.\n"
+               "--scaling measures what it costs to have a run made by many ranks: messages, members that "
+               "cost nothing, weak\n"
+               "and strong scaling with members of 10 ms; and what a model that is fitted to this says of up "
+               "to 1,024 of them.\n",
     .option_sets = OPTIONS_JSON | OPTIONS_BENCH,
+    .ranks = RANKS_TOGETHER,
     .run = run_bench};

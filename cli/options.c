@@ -94,6 +94,14 @@ static const Flag flags[] = {
     {"--write", "FILE.yaml", OPTIONS_WEIGHTS, offsetof(Options, write),
      "a problem file with the chosen values, for rpinn run; one that is no search's is never replaced"},
     {"--quiet", NULL, OPTIONS_WEIGHTS, offsetof(Options, quiet), "no progress"},
+    {"--scaling", NULL, OPTIONS_BENCH, offsetof(Options, scaling),
+     "what ranks cost, by runs of 1, 2, 4 … of them, and a model of more: docs/clusters.md"},
+    {"--ranks", "N", OPTIONS_BENCH, offsetof(Options, ranks),
+     "of --scaling: the most (default one for each core); here: those that a launcher has started, as JSON"},
+    {"--launcher", "COMMAND", OPTIONS_BENCH, offsetof(Options, launcher),
+     "of --scaling: what starts N ranks before -n N (default mpirun)"},
+    {"--out", "DIR", OPTIONS_BENCH, offsetof(Options, out),
+     "of --scaling: write scaling.json and scaling.svg there"},
     {"--all", NULL, OPTIONS_DIAGNOSE, offsetof(Options, all),
      "a row for every scalar, not for the worst 20 alone"},
     {"--strict", NULL, OPTIONS_DIAGNOSE, offsetof(Options, strict),
@@ -175,8 +183,10 @@ static const OtherOption other_options[] = {
     {OPTIONS_WEIGHTS, "--folds", "K", "of rule folds: how many (default 5)"},
     {OPTIONS_CALIBRATE | OPTIONS_WEIGHTS, "--jobs", "N",
      "runs at once, each on its share of the cores (default 1); changes no result"},
-    {OPTIONS_BENCH, "--repetitions", "N", "interleaved repetitions whose median counts (default 25)"},
+    {OPTIONS_BENCH, "--repetitions", "N",
+     "interleaved repetitions whose median counts (default 25, with --scaling 5)"},
     {OPTIONS_BENCH, "--at-least", "SHARE", "exit code 3 when a speed is below this share of its bar"},
+    {OPTIONS_BENCH, "--seconds", "S", "of --scaling: what a rank computes in each of its runs (default 1)"},
     {OPTIONS_SOLVE, "--well", "X,Y,RATE", "a well; a positive rate takes water out of its cell (repeatable)"},
     {~0u, "--help", NULL, "this text"}};
 enum { NUM_OTHER_OPTIONS = sizeof other_options / sizeof other_options[0] };
@@ -289,23 +299,39 @@ static int take_count(Arguments *arguments, const char *flag, const char *inline
   return -1;
 }
 
-/* --repetitions N and --at-least SHARE */
+static const struct {
+  const char *flag;
+  bool is_whole;
+  double most;
+  const char *expected;
+} bench_numbers[] = {{"--repetitions", true, 1000, "a whole number from 1 to 1000"},
+                     {"--at-least", false, 10, "a share of the bars such as 0.5"},
+                     {"--seconds", false, 1000, "seconds, up to 1000"}};
+enum { NUM_BENCH_NUMBERS = sizeof bench_numbers / sizeof bench_numbers[0] };
+
+/* The place of a flag of bench that takes a number; NUM_BENCH_NUMBERS: another one. */
+static size_t find_bench_number(const char *flag) {
+  size_t k = 0;
+  while (k < NUM_BENCH_NUMBERS && strcmp(flag, bench_numbers[k].flag) != 0) k++;
+  return k;
+}
+
 static int take_bench_number(Arguments *arguments, const char *flag, const char *inline_value,
                              Options *options) {
   const char *value;
+  size_t which = find_bench_number(flag);
   int code = take_value(arguments, flag, inline_value, &value);
   if (code >= 0) return code;
   char *end;
   double number = strtod(value, &end);
-  bool is_count = !strcmp(flag, "--repetitions");
-  bool good = *value && !*end && number > 0 && number <= (is_count ? 1000 : 10);
-  if (!good || (is_count && number != (double)(size_t)number))
-    return report_usage("%s is '%s'; expected %s", flag, value,
-                        is_count ? "a whole number from 1 to 1000" : "a share of the bars such as 0.5");
-  if (is_count)
-    options->repetitions = (size_t)number;
-  else
-    options->at_least = number;
+  bool good = *value && !*end && number > 0 && number <= bench_numbers[which].most;
+  if (!good || (bench_numbers[which].is_whole && number != (double)(size_t)number))
+    return report_usage("%s is '%s'; expected %s", flag, value, bench_numbers[which].expected);
+  switch (which) {
+  case 0: options->repetitions = (size_t)number; break;
+  case 1: options->at_least = number; break;
+  default: options->seconds = number; break;
+  }
   return -1;
 }
 
@@ -341,7 +367,7 @@ static int take_option(const Command *command, Arguments *arguments, const char 
     return take_count(arguments, flag, inline_value, 2, &options->num_folds);
   if (has_runs && !strcmp(flag, "--jobs"))
     return take_count(arguments, flag, inline_value, 1, &options->num_jobs);
-  if (command->option_sets & OPTIONS_BENCH && (!strcmp(flag, "--repetitions") || !strcmp(flag, "--at-least")))
+  if (command->option_sets & OPTIONS_BENCH && find_bench_number(flag) < NUM_BENCH_NUMBERS)
     return take_bench_number(arguments, flag, inline_value, options);
   if (command->option_sets & OPTIONS_WEIGHTS && !strcmp(flag, "--search"))
     return take_search(arguments, flag, inline_value, options);

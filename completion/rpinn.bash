@@ -1074,11 +1074,27 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'bench --ranks')
+      _rpinn_values "" ""
+      return
+      ;;
+    'bench --launcher')
+      _rpinn_values "" ""
+      return
+      ;;
+    'bench --out')
+      _rpinn_values "" "/"
+      return
+      ;;
     'bench --repetitions')
       _rpinn_values "" ""
       return
       ;;
     'bench --at-least')
+      _rpinn_values "" ""
+      return
+      ;;
+    'bench --seconds')
       _rpinn_values "" ""
       return
       ;;
@@ -1184,7 +1200,7 @@ _rpinn() {
       ;;
     'bench')
       if [[ $current == -* ]]; then
-        _rpinn_values "--json --repetitions --at-least --help" ""
+        _rpinn_values "--scaling --ranks --launcher --out --json --repetitions --at-least --seconds --help" ""
       else
         _rpinn_values "" ""
       fi

@@ -27,6 +27,7 @@
 #include "rpinn/reference.h"
 #include "rpinn/report.h"
 #include "rpinn/run.h"
+#include "rpinn/scaling.h"
 #include "rpinn/settings.h"
 #include "rpinn/shard.h"
 #include "rpinn/status.h"

@@ -281,14 +281,18 @@ RpinnStatus rpinn_ranks_send(RpinnContext *context, RpinnRanks *ranks, size_t to
   return rpinn_ranks_check(context, ranks);
 }
 
+static bool is_about(RpinnRankTag tag, RpinnRankTag wanted) {
+  if (wanted == RPINN_TAG_OF_TASKS)
+    return tag == RPINN_TAG_ASK || tag == RPINN_TAG_NOTES || tag == RPINN_TAG_DONE;
+  return wanted == RPINN_TAG_ANY || tag == wanted;
+}
+
 /* The mutex is held: the first parcel that fits, out of the list. */
 static RpinnRankParcel *find(RpinnRanks *ranks, int from, RpinnRankTag tag) {
   RpinnParcelList *list = &ranks->incoming;
   for (RpinnRankParcel **place = &list->first; *place; place = &(*place)->next) {
     RpinnRankParcel *parcel = *place;
-    if ((from != RPINN_ANY_RANK && parcel->rank != (size_t)from) ||
-        (tag != RPINN_TAG_ANY && parcel->tag != tag))
-      continue;
+    if ((from != RPINN_ANY_RANK && parcel->rank != (size_t)from) || !is_about(parcel->tag, tag)) continue;
     *place = parcel->next;
     if (!parcel->next) list->end = place;
     return parcel;
@@ -319,11 +323,19 @@ RpinnStatus rpinn_ranks_await(RpinnContext *context, RpinnRanks *ranks, int from
 
 /* ---- all together ---- */
 
-/* One message from this rank, however long it takes. */
+/* One message from this rank, however long it takes; an end that somebody wants is an end of this, too. */
 static RpinnStatus expect(RpinnContext *context, RpinnRanks *ranks, size_t from, RpinnRankTag tag,
                           void *bytes, size_t size) {
   RpinnRankMessage message = {0};
-  while (!message.bytes) RPINN_TRY(rpinn_ranks_receive(context, ranks, (int)from, tag, 1, &message));
+  for (bool has_left = false; !message.bytes;) {
+    if (has_left)
+      return rpinn_fail(context, RPINN_ERROR_IO, "rank %zu on %s has ended before all others", from,
+                        ranks->places[from].node);
+    has_left = rpinn_ranks_has_left(ranks, from); /* what it has said before comes yet */
+    RPINN_TRY(rpinn_ranks_receive(context, ranks, (int)from, tag, 0.1, &message));
+    if (rpinn_is_interrupted(context)) rpinn_ranks_ask_stop(ranks);
+    if (!message.bytes && !has_left && rpinn_ranks_is_stopped(ranks)) return rpinn_fail_interrupted(context);
+  }
   bool fits = message.size == size;
   if (fits && size) memcpy(bytes, message.bytes, size);
   free(message.bytes);

@@ -15,6 +15,7 @@
 
 /* What a message is about; those of one's own begin behind the last. */
 typedef enum RpinnRankTag {
+  RPINN_TAG_OF_TASKS = -2, /* to receive: ASK, NOTES or DONE */
   RPINN_TAG_ANY = -1,
   RPINN_TAG_BARRIER,
   RPINN_TAG_BROADCAST,

@@ -106,11 +106,11 @@ static RpinnStatus take_message(RpinnSharing *sharing, const RpinnRankMessage *m
   }
 }
 
-/* All that has come, after so many seconds at most. A rank that is gone is no failure here: all others stop, and save what they have. */
+/* All about tasks that has come, after so many seconds at most: what ranks say that have done theirs is for later. A rank that is gone is no failure here: all others stop, and save what they have. */
 static RpinnStatus serve_ranks(RpinnSharing *sharing, double seconds) {
   for (;;) {
     RpinnRankMessage message;
-    if (rpinn_ranks_receive(sharing->context, sharing->ranks, RPINN_ANY_RANK, RPINN_TAG_ANY, seconds,
+    if (rpinn_ranks_receive(sharing->context, sharing->ranks, RPINN_ANY_RANK, RPINN_TAG_OF_TASKS, seconds,
                             &message) != RPINN_OK) {
       rpinn_context_clear_error(sharing->context);
       return RPINN_OK;
@@ -163,6 +163,7 @@ static RpinnStatus lead(RpinnSharing *sharing, RpinnTaskPoolResult *result) {
   RPINN_TRY(await_others(sharing, result));
   for (size_t r = 1; r < rpinn_ranks_size(sharing->ranks); r++) result->counted += sharing->counts[r];
   result->out_of_time |= sharing->is_out_of_time;
+  rpinn_driver_log(sharing->work->driver, "all ranks have made their draws");
   return rpinn_rank_stores_collect(sharing->context, sharing->work->driver);
 }
 
