@@ -155,6 +155,7 @@ static void check_line(const RpinnCsvTable *table, size_t row, const char *group
   } cells[] = {{"mean", expected->mean},
                {"mcse", expected->mcse_mean},
                {"sd", expected->sd},
+               {"mcse_sd", expected->mcse_sd},
                {"q5", expected->q5},
                {"median", expected->median},
                {"q95", expected->q95},
@@ -166,8 +167,8 @@ static void check_line(const RpinnCsvTable *table, size_t row, const char *group
   assert_string_equal(csv_text(table, row, "name"), name);
   check_same(csv_number(table, row, "index"), (double)index, 0, "index");
   bool is_parameter = !strcmp(group, "parameter");
-  for (size_t k = 0; k < 10; k++) {
-    double value = is_parameter && k < 6 ? (double)NAN : cells[k].value;
+  for (size_t k = 0; k < 11; k++) {
+    double value = is_parameter && k < 7 ? (double)NAN : cells[k].value;
     check_same(csv_number(table, row, cells[k].column), value, 1e-8, cells[k].column);
   }
 }

@@ -2,7 +2,8 @@
 """Short chains beside long ones: bench/short_chains/compare.py FOLDER NAME..., of bench/short_chains/run.sh.
 
 For every predicted number and unknown, the difference of the two means and of the two deviations over its Monte Carlo error,
-sqrt(mcse_short^2 + mcse_long^2), with sd / sqrt(2 ess) as that of a deviation.
+sqrt(mcse_short^2 + mcse_long^2). The error of a deviation is mcse_sd of diagnostics.csv, which knows the fourth moment: sd / sqrt(2 ess)
+is that of a Gaussian, and too small for heavy tails.
 """
 import csv
 import json
@@ -28,7 +29,7 @@ def errors(short, long):
     for key in short:
         a, b = ({name: float(value or "nan") for name, value in row.items() if name not in ("group", "name", "index")} for row in (short[key], long[key]))
         error = math.hypot(a["mcse"], b["mcse"])
-        spread = math.hypot(a["sd"] / math.sqrt(2 * a["ess_bulk"]), b["sd"] / math.sqrt(2 * b["ess_bulk"]))
+        spread = math.hypot(a["mcse_sd"], b["mcse_sd"])
         if error > 0:
             means.append(abs(a["mean"] - b["mean"]) / error)
             deviations.append(abs(a["sd"] - b["sd"]) / spread)

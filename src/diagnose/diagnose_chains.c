@@ -53,6 +53,10 @@ static RpinnStatus read_scalar(ChainDiagnosis *diagnosis, const RpinnCsvTable *t
                  {"rhat_paper", &statistics->rhat_paper}};
   for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++)
     RPINN_TRY(read_cell(diagnosis, table, row, columns[k].name, columns[k].value));
+  statistics->mcse_sd =
+      (double)NAN; /* runs that were made before the column was there are read all the same */
+  if (rpinn_csv_column(table, "mcse_sd") >= 0)
+    RPINN_TRY(read_cell(diagnosis, table, row, "mcse_sd", &statistics->mcse_sd));
   scalar->nested_rhat = 0;
   if (diagnosis->num_superchains)
     RPINN_TRY(read_cell(diagnosis, table, row, "rhat_nested", &scalar->nested_rhat));

@@ -34,10 +34,10 @@ static void describe_settings(const RpinnSettingsValues *settings, RpinnText *te
 /* One line per scalar: what `rpinn diagnose` reads. */
 static void csv_convergence(RpinnText *csv, const char *group, const char *name, size_t index,
                             const RpinnConvergence *convergence, const double *nested) {
-  const double values[] = {convergence->mean,      convergence->mcse_mean, convergence->sd,
-                           convergence->q5,        convergence->median,    convergence->q95,
-                           convergence->ess_bulk,  convergence->ess_tail,  convergence->rhat,
-                           convergence->rhat_paper};
+  const double values[] = {convergence->mean,    convergence->mcse_mean, convergence->sd,
+                           convergence->mcse_sd, convergence->q5,        convergence->median,
+                           convergence->q95,     convergence->ess_bulk,  convergence->ess_tail,
+                           convergence->rhat,    convergence->rhat_paper};
   enum { NUM_VALUES = sizeof values / sizeof values[0] };
   rpinn_text_append(csv, "%s,%s,%zu,", group, name, index);
   for (size_t k = 0; k < NUM_VALUES; k++)
@@ -54,8 +54,9 @@ static void write_diagnostics(const RpinnRun *run, RpinnText *csv) {
   const RpinnChainResults *chains = &run->results.chains;
   const RpinnPosterior *posterior = run->posteriors[0];
   size_t at = 0;
-  rpinn_text_append(csv, "group,name,index,mean,mcse,sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper%s\n",
-                    chains->num_superchains ? ",rhat_nested" : "");
+  rpinn_text_append(
+      csv, "group,name,index,mean,mcse,sd,mcse_sd,q5,median,q95,ess_bulk,ess_tail,rhat,rhat_paper%s\n",
+      chains->num_superchains ? ",rhat_nested" : "");
   for (size_t q = 0; q < run->outputs.num_quantities; q++)
     for (size_t p = 0; p < run->outputs.num_points; p++, at++)
       csv_convergence(csv, "quantity", run->problem->predicted[q].name, p, &chains->outputs[at],

@@ -149,6 +149,10 @@ has "$out" "caution (rhat): R-hat is above 1.01 for "
 lacks "$out" "problem: "
 run 0 diagnose one --json
 has "$out" '"healthy": true, "verdict": {"word": "fair"'
+# The error of a deviation is that of diagnostics.csv, to the digits that both have.
+column=$(head -n 1 one/diagnostics.csv | tr ',' '\n' | grep -nx mcse_sd | cut -d : -f 1)
+error_of_c=$(grep '^unknown,c,' one/diagnostics.csv | cut -d , -f "$column")
+has "$out" "\"mcse_sd\": ${error_of_c:0:7}"
 run 3 diagnose one --strict
 has "$out" "problem: R-hat is above 1.01 for "
 run 3 diagnose svgd-one # 150 iterations are not enough to reach the data
