@@ -1,5 +1,6 @@
-/* Method svgd: particles that move together, all threads at each iteration. The particles are stored as members
- * when they have arrived, or when time is up; their state, with the scores along the way, now and then before. */
+/* Method svgd: particles that move together, all threads and all ranks at each iteration. The particles are stored as members
+ * when they have arrived, or when time is up; their state, with the scores along the way, now and then before. What is stored, and the scores, are
+ * rank 0's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,13 @@
 #include "maker.h"
 #include "member_statistics.h"
 #include "moments.h"
+#include "particle_ranks.h"
+#include "rank_stores.h"
 #include "rpinn/stein.h"
 #include "rpinn/svgd.h"
 #include "run_draws.h"
 #include "run_progress.h"
+#include "run_ranks.h"
 #include "run_scores.h"
 #include "run_targets.h"
 #include "steady_clock.h"
@@ -28,6 +32,7 @@ typedef struct Session {
   RpinnBatchLogDensity *densities;  /* [num_threads] */
   RpinnBatchLeastSquares *features; /* [num_threads] of `kernel: functions` */
   RpinnSvgd *svgd;
+  RpinnParticleRanks ranks;
   size_t num_particles, num_parameters, num_iterations;
   RpinnRunProgress progress;
   RpinnScore *scores;                /* [quantities and held-out terms] */
@@ -211,6 +216,20 @@ static RpinnStatus store_particles(Session *session) {
 
 /* ---- the run ---- */
 
+/* Others go on until rank 0 has no further part for them. */
+static RpinnStatus follow(Session *session) {
+  const RpinnRunOptions *options = session->driver->options;
+  RpinnStatus status =
+      rpinn_particle_ranks_begin(session->context, &session->ranks, session->driver, session->svgd);
+  while (status == RPINN_OK && rpinn_svgd_num_iterations(session->svgd) < session->num_iterations) {
+    options->interrupted(options->user); /* rank 0 hears of it */
+    status = rpinn_svgd_advance(session->context, session->svgd, 1);
+  }
+  if (status != RPINN_ERROR_INTERRUPTED) return status;
+  rpinn_context_clear_error(session->context);
+  return RPINN_OK;
+}
+
 /* An iteration, with a row of the trace where one is due. */
 static RpinnStatus iterate(Session *session) {
   size_t next = rpinn_svgd_num_iterations(session->svgd) + 1;
@@ -222,13 +241,29 @@ static RpinnStatus iterate(Session *session) {
   return is_traced ? trace_scores(session) : RPINN_OK;
 }
 
+/* Without the others there is no iteration: the particles are saved where the last one left them. */
+static RpinnStatus end_without_others(Session *session, RpinnStatus status) {
+  RpinnContext *context = session->context;
+  if (status != RPINN_ERROR_INTERRUPTED && rpinn_ranks_check(context, session->ranks.ranks) == RPINN_OK)
+    return status;
+  RpinnError reason = context->error;
+  RPINN_TRY(save_state(session));
+  RPINN_TRY(rpinn_member_store_flush(context, session->run->store));
+  context->error = reason;
+  if (status != RPINN_ERROR_INTERRUPTED) return status;
+  rpinn_context_clear_error(context);
+  session->driver->interrupted = true;
+  return RPINN_OK;
+}
+
 static RpinnStatus advance(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnRunProgress *progress = &session->progress;
   double limit = rpinn_driver_time_limit(driver), begun = rpinn_steady_seconds(), saved = begun;
   progress->done = rpinn_svgd_num_iterations(session->svgd);
   while (progress->done < session->num_iterations && !driver->interrupted && !driver->out_of_time) {
-    RPINN_TRY(iterate(session));
+    RpinnStatus status = iterate(session);
+    if (status != RPINN_OK) return end_without_others(session, status);
     progress->done = rpinn_svgd_num_iterations(session->svgd);
     progress->iterations = ++progress->done_here;
     rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
@@ -236,6 +271,8 @@ static RpinnStatus advance(Session *session) {
     double time = rpinn_steady_seconds();
     driver->interrupted = rpinn_run_progress_tick(progress) && more;
     driver->out_of_time = limit > 0 && time - begun >= limit && more && !driver->interrupted;
+    if (driver->interrupted || driver->out_of_time)
+      RPINN_TRY(rpinn_particle_ranks_stop(session->context, &session->ranks));
     if (more && (driver->interrupted || driver->out_of_time || time - saved >= STATE_INTERVAL)) {
       RPINN_TRY(save_state(session));
       saved = time;
@@ -248,8 +285,14 @@ static RpinnStatus advance(Session *session) {
 }
 
 static RpinnStatus make_particles(Session *session) {
+  RpinnContext *context = session->context;
+  RpinnDriver *driver = session->driver;
+  if (rpinn_run_follows(driver)) return follow(session);
   RPINN_TRY(begin(session));
+  RPINN_TRY(rpinn_particle_ranks_begin(context, &session->ranks, driver, session->svgd));
   RPINN_TRY(advance(session));
+  RPINN_TRY(rpinn_run_await_handed_in(context, driver));
+  RPINN_TRY(rpinn_rank_stores_collect(context, driver));
   if (session->driver->interrupted) return RPINN_OK;
   RPINN_TRY(store_particles(session));
   return save_state(session);

@@ -77,7 +77,7 @@ RpinnStatus rpinn_run_check_ranks(RpinnContext *context, const RpinnDriver *driv
         "then, without mpirun: rpinn run RUN/run.yaml --out RUN --correct nuts --resume",
         size);
   if (rpinn_run_follows(driver)) return RPINN_OK;
-  if (driver->maker->splits) {
+  if (driver->maker->splits || driver->maker->moves_together) {
     describe(context, driver);
     return RPINN_OK;
   }
@@ -134,4 +134,15 @@ RpinnStatus rpinn_run_hand_in(RpinnContext *context, RpinnDriver *driver) {
   if (rpinn_ranks_has_left(driver->options->ranks, 0)) return RPINN_OK;
   return rpinn_ranks_send(context, driver->options->ranks, 0, RPINN_TAG_DONE, &is_out_of_time,
                           sizeof is_out_of_time);
+}
+
+RpinnStatus rpinn_run_await_handed_in(RpinnContext *context, const RpinnDriver *driver) {
+  RpinnRanks *ranks = driver->options->ranks;
+  for (size_t r = 1; r < rpinn_ranks_size(ranks); r++) {
+    RpinnRankMessage message = {0};
+    while (!message.bytes && !rpinn_ranks_has_left(ranks, r))
+      RPINN_TRY(rpinn_ranks_receive(context, ranks, (int)r, RPINN_TAG_DONE, 0.1, &message));
+    free(message.bytes);
+  }
+  return RPINN_OK;
 }

@@ -26,5 +26,7 @@ RpinnStatus rpinn_run_tell_learnt(RpinnContext *context, const RpinnDriver *driv
 RpinnStatus rpinn_run_await_learnt(RpinnContext *context, RpinnDriver *driver, bool *is_told);
 /* Another rank has made its last draw: its store is closed, for rank 0 to collect. */
 RpinnStatus rpinn_run_hand_in(RpinnContext *context, RpinnDriver *driver);
+/* Rank 0, where it gives out no tasks: until all others have. */
+RpinnStatus rpinn_run_await_handed_in(RpinnContext *context, const RpinnDriver *driver);
 
 #endif

@@ -7,7 +7,7 @@
  *   pushes          by Jacobians of features                                (svgd_features.c)
  *   step            a tile of phi, and what the optimiser makes of it while it is in the cache
  *
- * and all of it is shared out among the threads, one per target.
+ * and all of it is shared out among the threads, one per target; among processes as well, where there are several (svgd_parts.h).
  *
  * A saved state (saved_state.h) belongs to numbers of particles, parameters and features and to all options; its fields are
  * iterations, particles, moments, results of the last iteration. */
@@ -21,6 +21,7 @@
 #include "saved_state.h"
 #include "svgd_features.h"
 #include "svgd_gradients.h"
+#include "svgd_parts.h"
 #include "target_check.h"
 
 /* What one thread makes its step with. */
@@ -40,6 +41,10 @@ struct RpinnSvgd {
   bool has_features;
   RpinnSvgdFeatures features;
   double *norm_parts; /* [tiles of phi][RPINN_SVGD_TILE_ROWS] sums of phi^2 */
+  const RpinnSvgdParts *parts;
+  double *phi;                        /* [n N] tile by tile; NULL where there is one part … */
+  size_t *tile_starts;                /* [tiles + 1] … and so are these: where each tile begins, */
+  size_t *first_phi, *first_particle; /* [num_parts + 1] where each part of phi does, its first particle */
   bool started;
   /* ---- saved ---- */
   uint64_t num_iterations;
@@ -178,6 +183,7 @@ static RpinnStatus create(RpinnContext *context, size_t num_targets, const Rpinn
   created->n = options->num_particles;
   created->N = targets[0].num_parameters;
   created->has_features = features != NULL;
+  created->parts = &rpinn_svgd_whole;
   RpinnStatus status = allocate(created, num_targets, targets, features)
                            ? rpinn_team_create(context, num_targets, &created->team)
                            : rpinn_fail_memory(context);
@@ -223,22 +229,79 @@ void rpinn_svgd_destroy(RpinnSvgd *svgd) {
   rpinn_arena_destroy(svgd->arena);
 }
 
+/* ---- parts ---- */
+
+static void deal_tiles(RpinnSvgd *svgd, size_t num_tiles) {
+  const RpinnSvgdParts *parts = svgd->parts;
+  for (size_t t = 0; t < num_tiles; t++) {
+    RpinnTile tile = rpinn_svgd_kernel_tile(&svgd->kernel, t);
+    svgd->tile_starts[t + 1] = svgd->tile_starts[t] + tile.num_rows * tile.num_columns;
+  }
+  for (size_t part = 0; part <= parts->num_parts; part++)
+    svgd->first_phi[part] = svgd->tile_starts[rpinn_svgd_first_task(parts, num_tiles, part)];
+}
+
+RpinnStatus rpinn_svgd_move_in_parts(RpinnContext *context, RpinnSvgd *svgd, const RpinnSvgdParts *parts) {
+  RpinnArena *arena = svgd->arena;
+  size_t num_tiles = rpinn_svgd_kernel_num_tiles(&svgd->kernel);
+  double *phi = RPINN_ARENA_NEW(arena, double, svgd->n * svgd->N);
+  svgd->tile_starts = RPINN_ARENA_NEW(arena, size_t, num_tiles + 1);
+  svgd->first_phi = RPINN_ARENA_NEW(arena, size_t, parts->num_parts + 1);
+  svgd->first_particle = RPINN_ARENA_NEW(arena, size_t, parts->num_parts + 1);
+  if (!phi || !svgd->tile_starts || !svgd->first_phi || !svgd->first_particle ||
+      (svgd->has_features && !rpinn_svgd_features_deal(arena, parts, &svgd->features)))
+    return rpinn_fail_memory(context);
+  svgd->phi = phi;
+  svgd->parts = parts;
+  deal_tiles(svgd, num_tiles);
+  rpinn_svgd_deal_items(parts, svgd->n, svgd->gradients.group, svgd->first_particle);
+  return RPINN_OK;
+}
+
 /* ---- gradients ---- */
+
+/* Groups of gradients, those of this part. */
+typedef struct Evaluation {
+  RpinnSvgd *svgd;
+  size_t first_group;
+} Evaluation;
 
 /* The median first: it takes one thread as long as some hundred gradients take, and the others go on. */
 static void evaluate_task(void *user, size_t thread, size_t task) {
-  RpinnSvgd *svgd = user;
+  const Evaluation *evaluation = user;
+  RpinnSvgd *svgd = evaluation->svgd;
   if (task == 0)
     rpinn_svgd_kernel_find_bandwidth(&svgd->kernel);
   else
-    rpinn_svgd_gradients_evaluate(&svgd->gradients, thread, task - 1, svgd->particles, svgd->log_densities,
-                                  &svgd->kernel);
+    rpinn_svgd_gradients_evaluate(&svgd->gradients, thread, evaluation->first_group + task - 1,
+                                  svgd->particles, svgd->log_densities, &svgd->kernel);
+}
+
+static void take_gradient(void *user, size_t thread, size_t i) {
+  RpinnSvgd *svgd = user;
+  size_t part = svgd->parts->part;
+  (void)thread;
+  if (i >= svgd->first_particle[part] && i < svgd->first_particle[part + 1]) return;
+  rpinn_svgd_gradients_take(&svgd->gradients, i, svgd->log_densities, &svgd->kernel);
+}
+
+/* Those of other parts. What failed here without numbers to tell of it ends this part alone. */
+static RpinnStatus exchange_gradients(RpinnContext *context, RpinnSvgd *svgd) {
+  const RpinnSvgdRows arrays[] = {{svgd->gradients.values, svgd->N}, {svgd->log_densities, 1}};
+  if (!svgd->phi || rpinn_svgd_gradients_have_failed(&svgd->gradients)) return RPINN_OK;
+  RPINN_TRY(svgd->parts->exchange(context, svgd->parts->user, 2, arrays, svgd->first_particle));
+  rpinn_team_run(svgd->team, svgd->n, take_gradient, svgd);
+  return RPINN_OK;
 }
 
 static RpinnStatus evaluate(RpinnContext *context, RpinnSvgd *svgd) {
-  size_t num_tasks = 1 + rpinn_svgd_gradients_num_groups(&svgd->gradients);
+  const RpinnSvgdParts *parts = svgd->parts;
+  size_t num_groups = rpinn_svgd_gradients_num_groups(&svgd->gradients);
+  Evaluation evaluation = {svgd, rpinn_svgd_first_task(parts, num_groups, parts->part)};
+  size_t end = rpinn_svgd_first_task(parts, num_groups, parts->part + 1);
   rpinn_svgd_gradients_begin(&svgd->gradients);
-  rpinn_team_run(svgd->team, num_tasks, evaluate_task, svgd);
+  rpinn_team_run(svgd->team, 1 + end - evaluation.first_group, evaluate_task, &evaluation);
+  RPINN_TRY(exchange_gradients(context, svgd));
   RPINN_TRY(
       rpinn_svgd_gradients_report(context, &svgd->gradients, svgd->log_densities, svgd->num_iterations));
   if (isfinite(svgd->kernel.squared_bandwidth)) return RPINN_OK;
@@ -290,14 +353,10 @@ static void adagrad_row(const Step *step, size_t count, const double *phi, doubl
   }
 }
 
-static void step_tile(void *user, size_t thread, size_t task) {
-  const Step *step = user;
+/* A tile of phi, number `task`, that is there. */
+static void move_tile(const Step *step, size_t task, RpinnTile tile, const double *phi) {
   RpinnSvgd *svgd = step->svgd;
-  const Workspace *workspace = &svgd->workspaces[thread];
-  RpinnTile tile = rpinn_svgd_kernel_tile(&svgd->kernel, task);
-  svgd->kernel.products->direction(&svgd->kernel, tile, workspace->product, workspace->phi);
-  for (size_t i = 0; i < tile.num_rows; i++) {
-    const double *phi = workspace->phi + i * tile.num_columns;
+  for (size_t i = 0; i < tile.num_rows; i++, phi += tile.num_columns) {
     size_t start = (tile.row + i) * svgd->N + tile.column;
     double sum = 0;
     for (size_t j = 0; j < tile.num_columns; j++) sum += phi[j] * phi[j];
@@ -307,6 +366,49 @@ static void step_tile(void *user, size_t thread, size_t task) {
     else
       adagrad_row(step, tile.num_columns, phi, svgd->particles + start, svgd->v + start);
   }
+}
+
+static void step_tile(void *user, size_t thread, size_t task) {
+  const Step *step = user;
+  const RpinnSvgdKernel *kernel = &step->svgd->kernel;
+  const Workspace *workspace = &step->svgd->workspaces[thread];
+  RpinnTile tile = rpinn_svgd_kernel_tile(kernel, task);
+  kernel->products->direction(kernel, tile, workspace->product, workspace->phi);
+  move_tile(step, task, tile, workspace->phi);
+}
+
+/* The same in parts: phi in the tiles of this one, and the step in all. */
+static void direct_tile(void *user, size_t thread, size_t task) {
+  const Step *step = user;
+  RpinnSvgd *svgd = step->svgd;
+  size_t number =
+      rpinn_svgd_first_task(svgd->parts, rpinn_svgd_kernel_num_tiles(&svgd->kernel), svgd->parts->part) +
+      task;
+  svgd->kernel.products->direction(&svgd->kernel, rpinn_svgd_kernel_tile(&svgd->kernel, number),
+                                   svgd->workspaces[thread].product, svgd->phi + svgd->tile_starts[number]);
+}
+
+static void step_exchanged_tile(void *user, size_t thread, size_t task) {
+  const Step *step = user;
+  (void)thread;
+  move_tile(step, task, rpinn_svgd_kernel_tile(&step->svgd->kernel, task),
+            step->svgd->phi + step->svgd->tile_starts[task]);
+}
+
+static RpinnStatus move(RpinnContext *context, RpinnSvgd *svgd) {
+  const RpinnSvgdParts *parts = svgd->parts;
+  size_t num_tiles = rpinn_svgd_kernel_num_tiles(&svgd->kernel);
+  Step step = make_step(svgd);
+  if (!svgd->phi) {
+    rpinn_team_run(svgd->team, num_tiles, step_tile, &step);
+    return RPINN_OK;
+  }
+  size_t own = rpinn_svgd_first_task(parts, num_tiles, parts->part + 1) -
+               rpinn_svgd_first_task(parts, num_tiles, parts->part);
+  rpinn_team_run(svgd->team, own, direct_tile, &step);
+  RPINN_TRY(parts->exchange(context, parts->user, 1, &(RpinnSvgdRows){svgd->phi, 1}, svgd->first_phi));
+  rpinn_team_run(svgd->team, num_tiles, step_exchanged_tile, &step);
+  return RPINN_OK;
 }
 
 /* The mean of |phi_i| from the sums over the tiles, in the order of the tiles. */
@@ -337,8 +439,7 @@ static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
   if (svgd->has_features)
     RPINN_TRY(rpinn_svgd_features_push(context, &svgd->features, svgd->team, &svgd->kernel, svgd->particles,
                                        svgd->num_iterations));
-  Step step = make_step(svgd);
-  rpinn_team_run(svgd->team, rpinn_svgd_kernel_num_tiles(&svgd->kernel), step_tile, &step);
+  RPINN_TRY(move(context, svgd));
   svgd->bandwidth = sqrt(svgd->kernel.squared_bandwidth);
   svgd->mean_norm = mean_norm(svgd);
   if (!isfinite(svgd->mean_norm)) {

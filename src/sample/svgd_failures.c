@@ -27,6 +27,15 @@ size_t rpinn_svgd_failures_first(const RpinnSvgdFailures *failures) {
   return i;
 }
 
+bool rpinn_svgd_failures_are_told(const RpinnSvgdFailures *failures) {
+  bool are = false;
+  for (size_t k = 0; k < failures->num_threads; k++)
+    are |= rpinn_context_error(&failures->words[k].context)->status != RPINN_OK;
+  for (size_t i = 0; i < failures->n; i++)
+    are |= failures->statuses[i] != RPINN_OK && failures->statuses[i] != RPINN_ERROR_NUMERIC;
+  return are;
+}
+
 bool rpinn_svgd_failures_quote(RpinnContext *context, const RpinnSvgdFailures *failures, size_t particle) {
   for (size_t k = 0; k < failures->num_threads; k++) {
     const RpinnError *error = rpinn_context_error(&failures->words[k].context);

@@ -29,6 +29,8 @@ void rpinn_svgd_failures_begin(RpinnSvgdFailures *failures);
 RpinnContext *rpinn_svgd_failures_context(RpinnSvgdFailures *failures, size_t thread, size_t first);
 /* The first particle that failed, or n. */
 size_t rpinn_svgd_failures_first(const RpinnSvgdFailures *failures);
+/* Is there one of which the numbers do not tell: a target that gave a status or words of its own? */
+bool rpinn_svgd_failures_are_told(const RpinnSvgdFailures *failures);
 /* The target's own words about the group that begins with the particle, handed to the context; false where it said nothing. */
 bool rpinn_svgd_failures_quote(RpinnContext *context, const RpinnSvgdFailures *failures, size_t particle);
 

@@ -32,6 +32,7 @@ bool rpinn_svgd_features_create(RpinnArena *arena, const RpinnSvgdKernel *kernel
       .group = maps[0].group < kernel->bunch ? maps[0].group : kernel->bunch,
       .maps = RPINN_ARENA_NEW(arena, RpinnSvgdMap, num_maps),
       .values = RPINN_ARENA_NEW(arena, double, kernel->n * kernel->width),
+      .parts = &rpinn_svgd_whole,
   };
   if (!features->maps || !features->values ||
       !rpinn_svgd_failures_create(arena, kernel->n, num_maps, &features->failures))
@@ -41,6 +42,13 @@ bool rpinn_svgd_features_create(RpinnArena *arena, const RpinnSvgdKernel *kernel
   return true;
 }
 
+bool rpinn_svgd_features_deal(RpinnArena *arena, const RpinnSvgdParts *parts, RpinnSvgdFeatures *features) {
+  features->parts = parts;
+  features->first = RPINN_ARENA_NEW(arena, size_t, parts->num_parts + 1);
+  if (features->first) rpinn_svgd_deal_items(parts, features->n, features->group, features->first);
+  return features->first != NULL;
+}
+
 /* ---- calls ---- */
 
 /* What the tasks of a loop share: those of particles first to first + count - 1. */
@@ -48,7 +56,8 @@ typedef struct Loop {
   RpinnSvgdFeatures *features;
   const double *particles; /* [n][N] */
   size_t first, count;
-  RpinnSvgdKernel *kernel; /* of Jacobians */
+  RpinnSvgdKernel *kernel; /* of Jacobians … */
+  size_t first_tile;       /* … and the first tile of phi that they push here */
 } Loop;
 
 static size_t num_groups(const Loop *loop) {
@@ -130,25 +139,42 @@ static RpinnStatus report(RpinnContext *context, const RpinnSvgdFeatures *featur
 
 /* ---- an iteration ---- */
 
+/* Those that other parts have evaluated, as if it had been here. */
+static RpinnStatus exchange(RpinnContext *context, RpinnSvgdFeatures *features) {
+  const RpinnSvgdParts *parts = features->parts;
+  size_t F = features->num_features;
+  RPINN_TRY(parts->exchange(context, parts->user, 1, &(RpinnSvgdRows){features->values, F}, features->first));
+  for (size_t i = 0; i < features->n; i++)
+    if (!all_finite(features->values + i * F, F)) features->failures.statuses[i] = RPINN_ERROR_NUMERIC;
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_svgd_features_evaluate(RpinnContext *context, RpinnSvgdFeatures *features, RpinnTeam *team,
                                          const double *particles, uint64_t num_iterations) {
-  Loop loop = {.features = features, .particles = particles, .count = features->n};
+  size_t part = features->parts->part, first = features->first ? features->first[part] : 0;
+  size_t end = features->first ? features->first[part + 1] : features->n;
+  Loop loop = {.features = features, .particles = particles, .first = first, .count = end - first};
   rpinn_svgd_failures_begin(&features->failures);
   rpinn_team_run(team, num_groups(&loop), evaluate_group, &loop);
+  if (features->first && !rpinn_svgd_failures_are_told(&features->failures))
+    RPINN_TRY(exchange(context, features));
   return report(context, features, "residuals", "features", num_iterations);
 }
 
 static void push_tile(void *user, size_t thread, size_t task) {
   const Loop *loop = user;
   const RpinnSvgdMap *map = &loop->features->maps[thread];
-  loop->kernel->products->push(loop->kernel, rpinn_svgd_kernel_tile(loop->kernel, task), loop->first,
-                               loop->count, map->differences, map->product);
+  loop->kernel->products->push(loop->kernel, rpinn_svgd_kernel_tile(loop->kernel, loop->first_tile + task),
+                               loop->first, loop->count, map->differences, map->product);
 }
 
 RpinnStatus rpinn_svgd_features_push(RpinnContext *context, RpinnSvgdFeatures *features, RpinnTeam *team,
                                      RpinnSvgdKernel *kernel, const double *particles,
                                      uint64_t num_iterations) {
-  size_t n = features->n;
+  const RpinnSvgdParts *parts = features->parts;
+  size_t n = features->n, num_tiles = rpinn_svgd_kernel_num_tiles(kernel);
+  size_t first_tile = rpinn_svgd_first_task(parts, num_tiles, parts->part);
+  size_t own_tiles = rpinn_svgd_first_task(parts, num_tiles, parts->part + 1) - first_tile;
   rpinn_svgd_failures_begin(&features->failures);
   for (size_t first = 0; first < n; first += kernel->bunch) {
     size_t left = n - first;
@@ -156,10 +182,11 @@ RpinnStatus rpinn_svgd_features_push(RpinnContext *context, RpinnSvgdFeatures *f
                  .particles = particles,
                  .first = first,
                  .count = left < kernel->bunch ? left : kernel->bunch,
-                 .kernel = kernel};
+                 .kernel = kernel,
+                 .first_tile = first_tile};
     rpinn_team_run(team, num_groups(&loop), differentiate_group, &loop);
     RPINN_TRY(report(context, features, "jacobian", "derivatives of the features", num_iterations));
-    rpinn_team_run(team, rpinn_svgd_kernel_num_tiles(kernel), push_tile, &loop);
+    rpinn_team_run(team, own_tiles, push_tile, &loop);
   }
   return RPINN_OK;
 }

@@ -10,6 +10,7 @@
 #include "rpinn/target.h"
 #include "svgd_failures.h"
 #include "svgd_kernel.h"
+#include "svgd_parts.h"
 
 /* What one thread works with. */
 typedef struct RpinnSvgdMap {
@@ -26,15 +27,19 @@ typedef struct RpinnSvgdFeatures {
   RpinnSvgdMap *maps; /* one a thread */
   RpinnSvgdFailures failures;
   double *values; /* [n][num_features] */
+  const RpinnSvgdParts *parts;
+  size_t *first; /* [num_parts + 1] particles whose features each part makes; NULL where there is one */
 } RpinnSvgdFeatures;
 
 /* One map for each thread, for this kernel. From the arena; false when out of memory. */
 bool rpinn_svgd_features_create(RpinnArena *arena, const RpinnSvgdKernel *kernel, size_t num_maps,
                                 const RpinnBatchLeastSquares *maps, RpinnSvgdFeatures *features);
+/* In parts from here on; false when out of memory. */
+bool rpinn_svgd_features_deal(RpinnArena *arena, const RpinnSvgdParts *parts, RpinnSvgdFeatures *features);
 /* values, at particles [n][N]. The first particle whose map failed, or where a feature is not finite, is an error. */
 RpinnStatus rpinn_svgd_features_evaluate(RpinnContext *context, RpinnSvgdFeatures *features, RpinnTeam *team,
                                          const double *particles, uint64_t num_iterations);
-/* The kernel's pushes, once it has its weights. Fails as above. */
+/* The kernel's pushes in the tiles of phi that are this part's, once it has its weights. Fails as above. */
 RpinnStatus rpinn_svgd_features_push(RpinnContext *context, RpinnSvgdFeatures *features, RpinnTeam *team,
                                      RpinnSvgdKernel *kernel, const double *particles,
                                      uint64_t num_iterations);

@@ -59,20 +59,29 @@ static RpinnStatus call(RpinnContext *context, const RpinnSvgdGradients *gradien
 void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
                                    const double *particles, double *log_densities, RpinnSvgdKernel *kernel) {
   RpinnSvgdCaller *caller = &gradients->callers[thread];
-  size_t first = group * gradients->group, left = gradients->n - first, N = gradients->N;
+  size_t first = group * gradients->group, left = gradients->n - first;
   size_t count = left < gradients->group ? left : gradients->group;
   RpinnContext *context = rpinn_svgd_failures_context(&gradients->failures, thread, first);
   if (!context) return;
   RpinnStatus status = call(context, gradients, caller, first, count, particles, log_densities);
   RpinnStatus *statuses = gradients->failures.statuses;
   for (size_t k = 0; k < count; k++) {
-    size_t i = first + k;
-    statuses[i] = status;
-    if (status != RPINN_OK) continue;
-    if (!isfinite(log_densities[i]) || !all_finite(caller->gradients[k], N))
-      statuses[i] = RPINN_ERROR_NUMERIC;
-    kernel->products->set_gradient(kernel, i, caller->gradients[k]);
+    statuses[first + k] = status;
+    if (status == RPINN_OK) rpinn_svgd_gradients_take(gradients, first + k, log_densities, kernel);
   }
+}
+
+void rpinn_svgd_gradients_take(RpinnSvgdGradients *gradients, size_t i, const double *log_densities,
+                               RpinnSvgdKernel *kernel) {
+  const double *gradient = gradients->values + i * gradients->N;
+  if (!isfinite(log_densities[i]) || !all_finite(gradient, gradients->N))
+    gradients->failures.statuses[i] = RPINN_ERROR_NUMERIC;
+  kernel->products->set_gradient(kernel, i, gradient);
+}
+
+/* Numbers that are not finite speak for themselves, wherever they are taken. */
+bool rpinn_svgd_gradients_have_failed(const RpinnSvgdGradients *gradients) {
+  return rpinn_svgd_failures_are_told(&gradients->failures);
 }
 
 /* ---- report ---- */

@@ -31,12 +31,17 @@ typedef struct RpinnSvgdGradients {
 bool rpinn_svgd_gradients_create(RpinnArena *arena, size_t n, size_t num_targets,
                                  const RpinnBatchLogDensity *targets, RpinnSvgdGradients *gradients);
 
-/* For all particles [n][N]: `begin`, then every group once, by any thread, then `report`. */
+/* For all particles [n][N]: `begin`, then every group once, by any thread, then `report`. Of particles whose gradients another process has evaluated,
+ * `take` in the place of the group. */
 void rpinn_svgd_gradients_begin(RpinnSvgdGradients *gradients);
 size_t rpinn_svgd_gradients_num_groups(const RpinnSvgdGradients *gradients);
 /* Sets log_densities [n], values and the kernel's gradients, each for the particles of the group. */
 void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread, size_t group,
                                    const double *particles, double *log_densities, RpinnSvgdKernel *kernel);
+void rpinn_svgd_gradients_take(RpinnSvgdGradients *gradients, size_t particle, const double *log_densities,
+                               RpinnSvgdKernel *kernel);
+/* Has a target failed that only this process can tell of? */
+bool rpinn_svgd_gradients_have_failed(const RpinnSvgdGradients *gradients);
 /* The first particle whose target failed, or where log density or gradient are not finite. */
 RpinnStatus rpinn_svgd_gradients_report(RpinnContext *context, const RpinnSvgdGradients *gradients,
                                         const double *log_densities, uint64_t num_iterations);

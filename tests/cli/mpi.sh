@@ -45,8 +45,10 @@ every unsure '4 2' unsure.yaml --samples 9 --iterations 30 --start map
 every chains '2 4 7' small.yaml --method nuts --chains 5 --warmup 40 --samples 30 --max-depth 4 --keep-warmup yes
 every laplace '7 2 4' flat.yaml --method laplace --samples 40
 every weighed '4' small.yaml --samples 12 --iterations 20 --correct mh
+every particles '1 2 4 7' small.yaml --method svgd --samples 11 --iterations 20
+every functions '4' small.yaml --method svgd --samples 5 --iterations 20 --kernel functions
 # What one process makes: rank 0 does, and says so.
-for method in map svgd vi; do
+for method in map vi; do
   every "$method" 2 small.yaml --method "$method" --iterations 20
   has "$err" "the other 1 ranks have nothing to do"
 done

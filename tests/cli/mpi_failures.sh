@@ -21,8 +21,10 @@ predict: {grid: 9, quantities: [u]}
 END
 members=(small.yaml --samples 150 --optimizer adam --iterations 15000 --prior-scale 1 --threads 1 --quiet)
 chains=(small.yaml --method nuts --chains 5 --warmup 200 --samples 300 --max-depth 6 --prior-scale 1 --threads 1 --quiet)
+particles=(small.yaml --method svgd --samples 60 --iterations 600 --prior-scale 1 --threads 1 --quiet)
 run 0 run "${members[@]}" --out members
 run 0 run "${chains[@]}" --out chains
+run 0 run "${particles[@]}" --out particles
 
 # ---- a rank is killed, and somebody else goes on, with another number of ranks or alone ----
 RANDOM=${RPINN_SEED:-17}
@@ -30,7 +32,8 @@ in_time=0
 for ((k = 0; k < ${RPINN_KILLS:-4}; k++)); do
   kind=${launchers[k % ${#launchers[@]}]}
   what=members arguments=("${members[@]}")
-  if ((k % 4 >= 2)); then what=chains arguments=("${chains[@]}"); fi
+  if ((k % 4 == 2)); then what=chains arguments=("${chains[@]}"); fi
+  if ((k % 4 == 3)); then what=particles arguments=("${particles[@]}"); fi
   number=$((2 + RANDOM % 3)) victim=$((RANDOM % number))
   rm -rf killed
   begin_ranks "$kind" "$number" run "${arguments[@]}" --out "$work/killed"
@@ -69,6 +72,15 @@ for kind in "${launchers[@]}"; do
   ranks 0 "$kind" 2 run "${members[@]}" --out asked --resume
   same members asked
 done
+
+begin_ranks "${launchers[0]}" 3 run "${particles[@]}" --out "$work/moved"
+await_store moved 2
+kill -TERM "$(process_of 1 "$work/moved")"
+end_ranks
+if ((status != 130)); then complain "SIGTERM to rank 1 of particles: exit code $status, expected 130: $err"; fi
+if [[ -e moved/ranks || -e moved/summary.json ]]; then complain "after SIGTERM there are: $(ls moved)"; fi
+ranks 0 "${launchers[0]}" 4 run "${particles[@]}" --out moved --resume
+same particles moved
 
 # ---- a run that one process began, and the clock ----
 ranks 0 "${launchers[0]}" 3 run "${members[@]}" --time-limit 0.5 --out timed
