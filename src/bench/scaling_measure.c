@@ -226,17 +226,18 @@ static RpinnStatus measure_free(Bench *bench, size_t turns, RpinnScalingRow *row
   return RPINN_OK;
 }
 
-/* So many iterations make a member of 10 ms of the processor, on rank 0; all ranks must know. */
-static RpinnStatus find_iterations(Bench *bench, size_t turns, double *iterations) {
-  Times found = {0}, one = never, other = never;
-  for (size_t turn = 0; turn < turns; turn++) {
-    RPINN_TRY(run_alone(bench, &(Work){TRIAL_MEMBERS, TRIAL_ITERATIONS}, &found));
-    keep_least(&one, found);
-    RPINN_TRY(run_alone(bench, &(Work){TRIAL_MEMBERS, 2 * TRIAL_ITERATIONS}, &found));
-    keep_least(&other, found);
+/* So many iterations make a member of 10 ms of the processor, on rank 0; all ranks must know. They are doubled until members take as long, the
+ * run's own beginning and end being little beside that, and then taken in proportion: a difference of two short times would be all noise. */
+static RpinnStatus find_iterations(Bench *bench, double *iterations) {
+  double trial = TRIAL_ITERATIONS, seconds = 0;
+  while (seconds < wanted_seconds) {
+    Times found = {0};
+    RPINN_TRY(run_alone(bench, &(Work){TRIAL_MEMBERS, trial}, &found));
+    seconds = found.processor / TRIAL_MEMBERS;
+    RPINN_TRY(rpinn_ranks_broadcast(bench->context, bench->ranks, &seconds, sizeof seconds));
+    *iterations = fmax(ceil(trial * wanted_seconds / seconds), 1);
+    trial *= 2;
   }
-  double seconds = fmax(other.processor - one.processor, 1e-6) / TRIAL_MEMBERS / TRIAL_ITERATIONS;
-  *iterations = fmin(fmax(ceil(wanted_seconds / seconds), 1), 1e7);
   return rpinn_ranks_broadcast(bench->context, bench->ranks, iterations, sizeof *iterations);
 }
 
@@ -281,7 +282,7 @@ static RpinnStatus measure_turns(Bench *bench, const RpinnScalingOptions *option
                                  double *sorted, RpinnScalingRow *row) {
   double iterations, members = ceil(options->seconds / wanted_seconds);
   size_t count = options->turns;
-  RPINN_TRY(find_iterations(bench, count, &iterations));
+  RPINN_TRY(find_iterations(bench, &iterations));
   for (size_t k = 0; k < count; k++) RPINN_TRY(measure_turn(bench, members, iterations, &turns[k]));
   row->member_seconds = median(count, turns, offsetof(Turn, processor), sorted);
   row->weak_members = members;
