@@ -20,6 +20,7 @@ typedef enum RpinnRankTag {
   RPINN_TAG_BARRIER,
   RPINN_TAG_BROADCAST,
   RPINN_TAG_LEARNT, /* what a run has learnt, to those who make its draws */
+  RPINN_TAG_ROUND,  /* chains that are to be continued next */
   RPINN_TAG_ASK,    /* a rank wants tasks … */
   RPINN_TAG_TASKS,  /* … and gets some */
   RPINN_TAG_NOTES,  /* what a rank has made */

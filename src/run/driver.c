@@ -30,8 +30,9 @@ size_t rpinn_driver_rank_threads(const RpinnDriver *driver, size_t rank) {
   const RpinnRanks *ranks = driver->options->ranks;
   size_t wanted = (size_t)driver->run->problem->settings.values[RPINN_SETTING_THREADS].number;
   if (wanted) return wanted;
-  return driver->maker->splits ? rpinn_ranks_num_processors_of(ranks, rank)
-                               : rpinn_ranks_num_processors_alone(ranks, rank);
+  return driver->maker->splits || driver->run->method->moves_together
+             ? rpinn_ranks_num_processors_of(ranks, rank)
+             : rpinn_ranks_num_processors_alone(ranks, rank);
 }
 
 /* No more than there are members or chains for. */

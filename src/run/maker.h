@@ -13,7 +13,6 @@ struct RpinnDrawMaker {
   bool prior_at_minimum; /* a scale of the prior is chosen where the energy is least, not where draws are */
   bool needs_prior;      /* on every parameter */
   bool splits;           /* draws with different numbers, or chains, can be made by different shards */
-  bool moves_together;   /* ranks have a part each in every step of all draws */
   bool linearises;       /* the posterior, by its rows in memory */
   /* Refuses settings that do not go with the method. */
   RpinnStatus (*check_settings)(RpinnContext *context, const RpinnProblem *problem);

@@ -34,7 +34,6 @@ static RpinnStatus estimate(RpinnContext *context, RpinnDriver *driver, const Rp
 
 const RpinnDrawMaker rpinn_maker_svgd = {
     .progress_unit = "iterations",
-    .moves_together = true,
     .check_settings = check_settings,
     .make_draws = rpinn_run_make_particles,
     .estimate = estimate,

@@ -22,6 +22,17 @@ static RpinnTaskOffer offer_given(void *user, uint64_t *task) {
 
 /* ---- tasks ---- */
 
+/* What is known of a task. */
+static RpinnStatus take_known(RpinnSharing *sharing, uint64_t task, const void *bytes, size_t size) {
+  const RpinnSharedTasks *work = sharing->work;
+  if (work->take) return work->take(work->user, sharing->context, task, bytes, size);
+  if (!size) return RPINN_OK;
+  void *state = malloc(size);
+  if (!state) return rpinn_fail_memory(sharing->context);
+  memcpy(state, bytes, size);
+  return rpinn_saved_states_put(sharing->context, work->saved, task, state, size);
+}
+
 static RpinnStatus take_tasks(RpinnSharing *sharing, const unsigned char *bytes, size_t size) {
   RpinnRankGiving giving;
   RpinnRankGivenTask given;
@@ -37,17 +48,9 @@ static RpinnStatus take_tasks(RpinnSharing *sharing, const unsigned char *bytes,
   for (uint64_t k = 0; k < giving.count && status == RPINN_OK && (size_t)(end - at) >= sizeof given; k++) {
     memcpy(&given, at, sizeof given);
     at += sizeof given;
-    void *state = given.state_size && given.state_size <= (uint64_t)(end - at)
-                      ? malloc((size_t)given.state_size)
-                      : NULL;
-    if (given.state_size && !state) {
-      status = rpinn_fail_memory(sharing->context);
-    } else if (state) {
-      memcpy(state, at, (size_t)given.state_size);
-      at += given.state_size;
-      status = rpinn_saved_states_put(sharing->context, sharing->work->saved, given.task, state,
-                                      (size_t)given.state_size);
-    }
+    if (given.state_size > (uint64_t)(end - at)) break;
+    status = take_known(sharing, given.task, at, (size_t)given.state_size);
+    at += given.state_size;
     sharing->tasks[(sharing->first + sharing->count++) % RPINN_RANK_QUEUE] = given.task;
   }
   pthread_mutex_unlock(&sharing->mutex);

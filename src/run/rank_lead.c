@@ -26,20 +26,28 @@ static RpinnTaskOffer offer_from_handout(void *user, uint64_t *task) {
   return offer;
 }
 
+/* A task, and what is known of it. */
+static void append_task(const RpinnSharedTasks *work, uint64_t task, RpinnText *text) {
+  RpinnText known = {0};
+  size_t size = 0;
+  void *state = work->give ? NULL : rpinn_saved_states_take(work->saved, task, &size);
+  if (work->give) work->give(work->user, task, &known);
+  if (state) rpinn_text_append_bytes(&known, state, size);
+  RpinnRankGivenTask given = {task, known.length};
+  rpinn_text_append_bytes(text, (const char *)&given, sizeof given);
+  if (known.length) rpinn_text_append_bytes(text, known.bytes, known.length);
+  text->failed |= known.failed;
+  rpinn_text_free(&known);
+  free(state);
+}
+
 /* Tasks with their states, as one message. */
 static RpinnStatus give(RpinnSharing *sharing, size_t rank, size_t count, const uint64_t *tasks,
                         bool is_over) {
   RpinnText text = {0};
   RpinnRankGiving giving = {count, is_over};
   rpinn_text_append_bytes(&text, (const char *)&giving, sizeof giving);
-  for (size_t k = 0; k < count; k++) {
-    size_t size = 0;
-    void *state = rpinn_saved_states_take(sharing->work->saved, tasks[k], &size);
-    RpinnRankGivenTask given = {tasks[k], state ? size : 0};
-    rpinn_text_append_bytes(&text, (const char *)&given, sizeof given);
-    if (state) rpinn_text_append_bytes(&text, state, size);
-    free(state);
-  }
+  for (size_t k = 0; k < count; k++) append_task(sharing->work, tasks[k], &text);
   RpinnStatus status = text.failed ? rpinn_fail_memory(sharing->context)
                                    : rpinn_ranks_send(sharing->context, sharing->ranks, rank, RPINN_TAG_TASKS,
                                                       text.bytes, text.length);
@@ -153,7 +161,8 @@ static RpinnStatus await_others(RpinnSharing *sharing, RpinnTaskPoolResult *resu
 
 static RpinnStatus lead(RpinnSharing *sharing, RpinnTaskPoolResult *result) {
   RpinnTaskPoolOptions options = rpinn_sharing_pool(sharing);
-  RPINN_TRY(rpinn_run_tell_learnt(sharing->context, sharing->work->driver));
+  RPINN_TRY(sharing->work->announce ? sharing->work->announce(sharing->work->user, sharing->context)
+                                    : rpinn_run_tell_learnt(sharing->context, sharing->work->driver));
   options.offer = offer_from_handout;
   options.serve = serve_others;
   options.tick = tick_first;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "open_files.h"
+#include "ranks.h"
+#include "run_identity.h"
 #include "store_copy.h"
 #include "store_walk.h"
 
@@ -22,6 +24,18 @@ RpinnStatus rpinn_rank_stores_make_folder(RpinnContext *context, const RpinnDriv
   char path[RPINN_PATH_SIZE];
   snprintf(path, sizeof path, "%.4000s/ranks", driver->run->folder);
   return rpinn_make_folders(context, path);
+}
+
+RpinnStatus rpinn_rank_store_open(RpinnContext *context, const RpinnDriver *driver) {
+  RpinnRun *run = driver->run;
+  RpinnText identity = {0};
+  char path[RPINN_PATH_SIZE];
+  rpinn_rank_store_path(run->folder, rpinn_ranks_rank(driver->options->ranks), store_ending, path);
+  RpinnStatus status = rpinn_rank_stores_make_folder(context, driver);
+  if (status == RPINN_OK) status = rpinn_run_identity(context, run->posteriors[0], &identity);
+  if (status == RPINN_OK) status = rpinn_member_store_open(context, path, identity.bytes, &run->store);
+  rpinn_text_free(&identity);
+  return status;
 }
 
 /* ---- which there are ---- */

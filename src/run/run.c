@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "blas_threads.h"
+#include "continuation_ranks.h"
 #include "correction_pilot.h"
 #include "learnt_store.h"
 #include "maker.h"
@@ -141,6 +142,7 @@ static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const 
   if (!is_stopped(driver)) RPINN_TRY(rpinn_run_settle_correction(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_correct_members(context, driver, targets));
+  RPINN_TRY(rpinn_continuations_end(context, driver));
   driver->run->out_of_time = driver->out_of_time;
   driver->run->is_partial = driver->is_partial;
   if (driver->out_of_time) rpinn_driver_log(driver, "the time limit is reached");
@@ -165,6 +167,7 @@ static RpinnStatus follow(RpinnContext *context, RpinnDriver *driver, const Rpin
   snprintf(driver->run->folder, sizeof driver->run->folder, "%s", driver->options->folder);
   RPINN_TRY(rpinn_run_await_learnt(context, driver, &is_told));
   if (is_told) RPINN_TRY(make_draws_for_others(context, driver, targets));
+  if (is_told) RPINN_TRY(rpinn_continuations_follow(context, driver, targets));
   return rpinn_ranks_check(context, driver->options->ranks);
 }
 

@@ -1,10 +1,11 @@
 #include "run_continuations.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "continuation_ranks.h"
+#include "shared_tasks.h"
 
 typedef struct Session {
-  RpinnContext *context;
   RpinnContinuations *work;
   uint64_t counted; /* iterations of earlier calls */
   double seconds;   /* of draws that were handed over, on one thread */
@@ -12,38 +13,41 @@ typedef struct Session {
 
 /* ---- in a thread ---- */
 
-static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
-                               void **worker) {
-  const RpinnContinuations *work = ((Session *)user)->work;
+RpinnStatus rpinn_continuation_open_worker(RpinnContext *context, const RpinnMemberTarget *target,
+                                           const RpinnContinuationOptions *options, RpinnTaskPool *pool,
+                                           void **worker) {
   RpinnContinuationGroup *group;
-  RPINN_TRY(rpinn_continuation_group_create(context, &work->targets[thread], &work->options, pool, &group));
+  RPINN_TRY(rpinn_continuation_group_create(context, target, options, pool, &group));
   *worker = group;
   return RPINN_OK;
 }
 
-static void close_worker(void *worker) {
+void rpinn_continuation_close_worker(void *worker) {
   rpinn_continuation_group_destroy(worker);
 }
 
-static RpinnStatus make_all(void *worker, RpinnContext *context, RpinnTaskPool *pool) {
+RpinnStatus rpinn_continuation_perform_all(void *worker, RpinnContext *context, RpinnTaskPool *pool) {
   (void)pool;
   return rpinn_continuation_group_run(context, worker);
 }
 
+static RpinnStatus open_worker(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                               void **worker) {
+  const RpinnContinuations *work = ((Session *)user)->work;
+  return rpinn_continuation_open_worker(context, &work->targets[thread], &work->options, pool, worker);
+}
+
 /* ---- in the thread of the caller ---- */
 
-static RpinnStatus handle_event(void *user, const void *posted) {
+static void count(void *user, const RpinnRunEvent *event) {
   Session *session = user;
   RpinnRunProgress *progress = session->work->progress;
-  const RpinnRunEvent *event = posted;
-  if (!event->is_state) {
-    progress->done++;
-    progress->done_here++;
-    progress->failed += event->failed ? 1 : 0;
-    session->seconds += event->seconds;
-    progress->seconds_per_unit = session->seconds / (double)progress->done_here;
-  }
-  return rpinn_run_event_store(session->context, session->work->driver->run->store, event);
+  if (event->is_state) return;
+  progress->done++;
+  progress->done_here++;
+  progress->failed += event->failed ? 1 : 0;
+  session->seconds += event->seconds;
+  progress->seconds_per_unit = session->seconds / (double)progress->done_here;
 }
 
 static bool tick(void *user, uint64_t iterations) {
@@ -60,21 +64,36 @@ static double time_left(const RpinnDriver *driver) {
   return limit > 0 ? fmax(limit - rpinn_driver_seconds(driver), 1e-3) : 0;
 }
 
+/* ---- to other ranks ---- */
+
+static RpinnStatus announce(void *user, RpinnContext *context) {
+  const RpinnContinuations *work = ((Session *)user)->work;
+  return rpinn_continuations_announce(context, work, time_left(work->driver));
+}
+
+static void give(void *user, uint64_t task, RpinnText *bytes) {
+  const RpinnContinuationOptions *options = &((Session *)user)->work->options;
+  rpinn_continued_chain_pack(&options->chains[task], options->num_drawn, bytes);
+}
+
 RpinnStatus rpinn_run_continuations(RpinnContext *context, RpinnContinuations *work) {
-  Session session = {.context = context, .work = work, .counted = work->progress->iterations};
+  Session session = {.work = work, .counted = work->progress->iterations};
   RpinnTaskPoolResult result = {0};
-  RpinnTaskPoolOptions options = {.num_threads = work->driver->num_threads,
-                                  .num_tasks = work->num_chains,
-                                  .done = work->done,
-                                  .time_limit = time_left(work->driver),
-                                  .user = &session,
-                                  .open_worker = open_worker,
-                                  .close_worker = close_worker,
-                                  .perform_all = make_all,
-                                  .handle = handle_event,
-                                  .free_event = free,
-                                  .tick = tick};
-  RPINN_TRY(rpinn_task_pool_run(context, &options, &result));
+  RpinnSharedTasks tasks = {.driver = work->driver,
+                            .num_threads = work->driver->num_threads,
+                            .num_slots = work->targets[0].num_slots,
+                            .num_tasks = work->num_chains,
+                            .done = work->done,
+                            .time_limit = time_left(work->driver),
+                            .user = &session,
+                            .open_worker = open_worker,
+                            .close_worker = rpinn_continuation_close_worker,
+                            .perform_all = rpinn_continuation_perform_all,
+                            .announce = announce,
+                            .give = give,
+                            .count = count,
+                            .tick = tick};
+  RPINN_TRY(rpinn_run_shared_tasks(context, &tasks, &result));
   tick(&session, result.counted);
   work->is_interrupted = result.interrupted;
   work->is_out_of_time = result.out_of_time && !result.interrupted;

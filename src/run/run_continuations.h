@@ -1,4 +1,4 @@
-/* Threads over chains that continue given points. What they hand over goes to the store. */
+/* Threads, and other ranks, over chains that continue given points. What they hand over goes to the store. */
 #ifndef RPINN_RUN_RUN_CONTINUATIONS_H
 #define RPINN_RUN_RUN_CONTINUATIONS_H
 
@@ -17,6 +17,14 @@ typedef struct RpinnContinuations {
 } RpinnContinuations;
 
 RpinnStatus rpinn_run_continuations(RpinnContext *context, RpinnContinuations *work);
+
+/* A thread's share of it, as in RpinnTaskPoolOptions. */
+RpinnStatus rpinn_continuation_open_worker(RpinnContext *context, const RpinnMemberTarget *target,
+                                           const RpinnContinuationOptions *options, RpinnTaskPool *pool,
+                                           void **worker);
+void rpinn_continuation_close_worker(void *worker);
+RpinnStatus rpinn_continuation_perform_all(void *worker, RpinnContext *context, RpinnTaskPool *pool);
+
 /* Those of method nuts, as far as the settings tell them: metric, depth and acceptance. */
 RpinnNutsOptions rpinn_run_nuts_options(const RpinnRun *run);
 /* Chains of so many iterations with the metric and step of run->correction, which do not adapt. */

@@ -6,6 +6,7 @@
 #include "corrected_statistics.h"
 #include "correction_pilot.h"
 #include "member_statistics.h"
+#include "ranks.h"
 #include "run_continuations.h"
 #include "run_draws.h"
 #include "run_targets.h"
@@ -28,6 +29,14 @@ typedef struct Session {
   RpinnRunProgress progress;
   RpinnContinuations work;
 } Session;
+
+/* Of all ranks. */
+static size_t num_threads(const RpinnDriver *driver) {
+  size_t count = driver->num_threads;
+  for (size_t r = 1; r < rpinn_ranks_size(driver->options->ranks); r++)
+    count += rpinn_driver_rank_threads(driver, r);
+  return count;
+}
 
 /* ---- a block of members ---- */
 
@@ -110,7 +119,7 @@ static void tell_price(const Session *session) {
   const RpinnMemberCorrection *correction = &session->run->correction;
   double left = (double)(session->progress.total - session->progress.done),
          seconds = left * correction->gradients * correction->pilot_seconds / correction->pilot_gradients /
-                   (double)session->driver->num_threads;
+                   (double)num_threads(session->driver);
   bool forgets = rpinn_correction_forgets(correction);
   char worst[128], line[512];
   rpinn_run_name_worst(session->run, worst, sizeof worst);
@@ -120,8 +129,8 @@ static void tell_price(const Session *session) {
       "each of %.0f member%s, %.1f s on %zu thread%s; the pilot took %.3g gradients, %.1f s on one",
       forgets ? "the start is forgotten" : "the start is NOT forgotten within --correct-budget",
       (unsigned long long)correction->length, correction->nested_rhat, worst, correction->gradients, left,
-      left == 1 ? "" : "s", seconds, session->driver->num_threads,
-      session->driver->num_threads == 1 ? "" : "s", correction->pilot_gradients, correction->pilot_seconds);
+      left == 1 ? "" : "s", seconds, num_threads(session->driver),
+      num_threads(session->driver) == 1 ? "" : "s", correction->pilot_gradients, correction->pilot_seconds);
   rpinn_log(session->context, forgets ? RPINN_LOG_INFO : RPINN_LOG_WARNING, "%s", line);
   rpinn_driver_log(session->driver, "%s", line);
 }
@@ -129,7 +138,7 @@ static void tell_price(const Session *session) {
 /* ---- the whole ---- */
 
 static RpinnStatus allocate(Session *session) {
-  size_t least = CHAINS_PER_THREAD * session->driver->num_threads * session->work.targets[0].num_slots,
+  size_t least = CHAINS_PER_THREAD * num_threads(session->driver) * session->work.targets[0].num_slots,
          room = BLOCK_BYTES / (session->num_drawn * sizeof(double));
   session->capacity = room > least ? room : least;
   if (session->capacity > session->progress.total) session->capacity = (size_t)session->progress.total;

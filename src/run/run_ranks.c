@@ -70,14 +70,8 @@ RpinnStatus rpinn_run_check_ranks(RpinnContext *context, const RpinnDriver *driv
   const RpinnRun *run = driver->run;
   size_t size = rpinn_ranks_size(driver->options->ranks);
   if (size == 1) return RPINN_OK;
-  if (rpinn_run_is_corrected(run))
-    return rpinn_fail_at(
-        context, (RpinnPlace){.file = "--correct"},
-        "nuts continues members in one process; make them with these %zu ranks and no --correct, and "
-        "then, without mpirun: rpinn run RUN/run.yaml --out RUN --correct nuts --resume",
-        size);
   if (rpinn_run_follows(driver)) return RPINN_OK;
-  if (driver->maker->splits || driver->maker->moves_together) {
+  if (driver->maker->splits || run->method->moves_together) {
     describe(context, driver);
     return RPINN_OK;
   }

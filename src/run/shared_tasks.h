@@ -8,6 +8,7 @@
 #include "run_event.h"
 #include "saved_states.h"
 #include "task_pool.h"
+#include "text.h"
 
 typedef struct RpinnSharedTasks {
   RpinnDriver *driver;
@@ -16,7 +17,7 @@ typedef struct RpinnSharedTasks {
   uint64_t num_tasks;
   const uint8_t *done; /* [num_tasks] 1: made before, or not ours; of no concern to other ranks than 0 */
   RpinnSavedStates *
-      saved; /* of tasks that were under way; other ranks than 0 find those that they were given with tasks */
+      saved; /* of tasks that were under way; other ranks than 0 find those that they were given with tasks. NULL: give and take are there */
   double time_limit; /* seconds; 0: none */
   void *user;
   /* As in RpinnTaskPoolOptions. */
@@ -24,6 +25,11 @@ typedef struct RpinnSharedTasks {
                              void **worker);
   void (*close_worker)(void *worker);
   RpinnStatus (*perform_all)(void *worker, RpinnContext *context, RpinnTaskPool *pool);
+  /* On rank 0: others hear of the tasks before they ask for any; NULL: of what the run has learnt. */
+  RpinnStatus (*announce)(void *user, RpinnContext *context);
+  /* On rank 0, what another rank needs for a task, to bytes; and there, from them, before a thread has the task. */
+  void (*give)(void *user, uint64_t task, RpinnText *bytes);
+  RpinnStatus (*take)(void *user, RpinnContext *context, uint64_t task, const void *bytes, size_t size);
   /* In the thread that called, on rank 0: of what was made anywhere. Events from other ranks have no parameters, trace or state. */
   void (*count)(void *user, const RpinnRunEvent *event);
   /* The same for what all ranks have counted; true stops them all. */

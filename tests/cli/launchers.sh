@@ -20,7 +20,7 @@ ranks() {
   if ((status != expected)); then complain "$number ranks of $kind: rpinn $*: exit code $status, expected $expected: $err"; fi
 }
 # Without what differs from session to session.
-untimed() { sed -E 's/"(wall_seconds|seconds_median|pilot_seconds|threads)": [^,}]*//g' "$1"; }
+untimed() { sed -E 's/"(wall_seconds|seconds_median|pilot_seconds|seconds|threads)": [^,}]*//g' "$1"; }
 # same ONE OTHER: runs with the same files, and summaries but for times; nothing of the ranks is left
 same() {
   local one=$1 other=$2 file

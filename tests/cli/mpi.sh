@@ -44,6 +44,9 @@ every scaled '7 2' flat.yaml --method ensemble --samples 20 --iterations 15 --pr
 every unsure '4 2' unsure.yaml --samples 9 --iterations 30 --start map
 every chains '2 4 7' small.yaml --method nuts --chains 5 --warmup 40 --samples 30 --max-depth 4 --keep-warmup yes
 every laplace '7 2 4' flat.yaml --method laplace --samples 40
+every corrected '7 2' small.yaml --samples 20 --iterations 20 --prior-scale 1 --correct nuts --correct-budget 60 --max-depth 4
+has "$(< corrected/summary.json)" '"correction"'
+every scaled-back '4' unsure.yaml --samples 17 --iterations 20 --prior-scale 1 --correct nuts --correct-budget 60 --max-depth 4 --correct-scale 0.7
 every weighed '4' small.yaml --samples 12 --iterations 20 --correct mh
 every particles '1 2 4 7' small.yaml --method svgd --samples 11 --iterations 20
 every functions '4' small.yaml --method svgd --samples 5 --iterations 20 --kernel functions

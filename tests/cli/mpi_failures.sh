@@ -82,6 +82,23 @@ if [[ -e moved/ranks || -e moved/summary.json ]]; then complain "after SIGTERM t
 ranks 0 "${launchers[0]}" 4 run "${particles[@]}" --out moved --resume
 same particles moved
 
+# ---- chains that continue members: ranks that are asked to end, in whichever round ----
+corrected=(small.yaml --samples 20 --optimizer adam --iterations 100 --prior-scale 1 --threads 1 --correct nuts --correct-budget 400 --max-depth 6 --quiet)
+run 0 run "${corrected[@]}" --out corrected
+for ((k = 1; k <= 2; k++)); do
+  rm -rf stopped
+  begin_ranks "${launchers[0]}" 3 run "${corrected[@]}" --out "$work/stopped"
+  await_store stopped 2
+  sleep "0.$((3 * k))"
+  process=$(process_of $k "$work/stopped")
+  if [[ -n $process ]]; then kill -TERM "$process" 2> /dev/null || true; fi
+  end_ranks
+  if ((status != 130 && status != 0)); then complain "SIGTERM to rank $k that continues members: exit code $status: $err"; fi
+  if [[ -e stopped/ranks ]]; then complain "after SIGTERM there are: $(ls stopped)"; fi
+  ranks 0 "${launchers[0]}" $((4 - k)) run "${corrected[@]}" --out stopped --resume
+  same corrected stopped
+done
+
 # ---- a run that one process began, and the clock ----
 ranks 0 "${launchers[0]}" 3 run "${members[@]}" --time-limit 0.5 --out timed
 has "$(< timed/summary.json)" '"out_of_time": true'
@@ -106,8 +123,6 @@ for kind in "${launchers[@]}"; do
   ranks 0 "$kind" 2 list
   if (($(grep -c "poisson-linear " <<< "$out") != 1)); then complain "not one rank speaks: $out"; fi
 done
-ranks 2 "${launchers[0]}" 2 run small.yaml --correct nuts --out corrected
-has "$err" "nuts continues members in one process"
 # Launchers that MPI does not hear of.
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 run 2 run "${members[@]}" --out slurm
 has "$err" "srun without PMI has started 4 processes, and each of them sees itself alone"
