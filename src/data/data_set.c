@@ -480,6 +480,16 @@ void rpinn_data_set_destroy(RpinnDataSet *data) {
   if (data) rpinn_arena_destroy(data->arena); /* the data set itself lives in it */
 }
 
+bool rpinn_term_data_is_measured(const RpinnTerm *term, const RpinnTermData *data) {
+  switch (term->source) {
+  case RPINN_DATA_GAUSSIAN: return false;
+  case RPINN_DATA_EXPRESSION: return term->perturb || (data->from_file && !data->is_exact);
+  case RPINN_DATA_TRUTH:
+  case RPINN_DATA_CSV: break;
+  }
+  return true;
+}
+
 double rpinn_data_set_noise(const RpinnDataSet *data, size_t term, size_t point) {
   return data->terms[term].noise ? data->terms[term].noise[point] : data->terms[term].typical_noise;
 }

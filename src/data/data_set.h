@@ -35,6 +35,10 @@ RpinnStatus rpinn_data_set_create(RpinnContext *context, RpinnProblem *problem, 
                                   RpinnDataSet **data);
 void rpinn_data_set_destroy(RpinnDataSet *data);
 
+/* Do the values tell of the world: not a prior, and not a tolerance, whose values the problem file states? A table of all data, which a run
+ * leaves behind, has those of tolerances as well. */
+bool rpinn_term_data_is_measured(const RpinnTerm *term, const RpinnTermData *data);
+
 /* The stated deviation of a value; NaN without one. */
 double rpinn_data_set_noise(const RpinnDataSet *data, size_t term, size_t point);
 

@@ -133,10 +133,9 @@ void rpinn_posterior_network_roots(const RpinnPosterior *posterior, double scale
 
 void rpinn_posterior_data_rows(const RpinnPosterior *posterior, bool *is_data) {
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
-    const RpinnTerm *term = &posterior->problem->terms[posterior->fitted[t]];
-    bool measured = term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV ||
-                    posterior->data->terms[posterior->fitted[t]].from_file ||
-                    (term->source == RPINN_DATA_EXPRESSION && term->perturb);
+    size_t number = posterior->fitted[t];
+    bool measured =
+        rpinn_term_data_is_measured(&posterior->problem->terms[number], &posterior->data->terms[number]);
     for (size_t i = 0; i < posterior->terms[t].num_rows; i++) *is_data++ = measured;
   }
 }

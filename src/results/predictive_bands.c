@@ -16,9 +16,7 @@ enum {
 static bool measures(const RpinnRun *run, size_t t, size_t quantity) {
   const RpinnTerm *term = &run->problem->terms[t];
   const RpinnTermData *data = &run->posteriors[0]->data->terms[t];
-  bool is_measured =
-      term->source == RPINN_DATA_TRUTH || term->source == RPINN_DATA_CSV || data->from_file || term->perturb;
-  return !term->is_test && is_measured && !data->missing && term->source != RPINN_DATA_GAUSSIAN &&
+  return !term->is_test && rpinn_term_data_is_measured(term, data) && !data->missing &&
          term->expect.expression == run->problem->predicted[quantity].expression &&
          (term->unknown_noise.present || data->typical_noise > 0);
 }

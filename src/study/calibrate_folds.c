@@ -42,12 +42,11 @@ static RpinnStatus take_rows(const Fold *fold, size_t term, bool in, RpinnReplac
     noise[count++] = data->noise_from_file ? data->noise[p] : 0;
   }
   bool is_gaussian = fold->problem->terms[term].source == RPINN_DATA_GAUSSIAN;
-  *rows = (RpinnReplacedRows){
-      .is_measured = data->from_file || rpinn_term_is_measured(fold->calibration->base->posteriors[0], term),
-      .count = count,
-      .x = x,
-      .values = data->missing || is_gaussian ? NULL : values,
-      .noise = data->noise_from_file ? noise : NULL};
+  *rows = (RpinnReplacedRows){.is_measured = rpinn_term_data_is_measured(&fold->problem->terms[term], data),
+                              .count = count,
+                              .x = x,
+                              .values = data->missing || is_gaussian ? NULL : values,
+                              .noise = data->noise_from_file ? noise : NULL};
   return RPINN_OK;
 }
 

@@ -138,7 +138,7 @@ static RpinnStatus keep_rows(RpinnContext *context, Draw *draw) {
     memcpy(x, data->points.x, count * problem->num_coordinates * sizeof *x);
     memcpy(values, data->values, count * sizeof *values);
     if (data->noise_from_file) memcpy(noise, data->noise, count * sizeof *noise);
-    draw->replaced[t] = (RpinnReplacedRows){.is_measured = data->from_file,
+    draw->replaced[t] = (RpinnReplacedRows){.is_measured = data->from_file && !data->is_exact,
                                             .count = count,
                                             .x = x,
                                             .values = data->missing ? NULL : values,

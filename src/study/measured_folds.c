@@ -11,8 +11,7 @@
 bool rpinn_term_is_measured(const RpinnPosterior *posterior, size_t term) {
   const RpinnTerm *own = &posterior->problem->terms[term];
   const RpinnTermData *data = &posterior->data->terms[term];
-  bool is_made = own->source == RPINN_DATA_EXPRESSION && !own->perturb && !data->from_file;
-  return !own->is_test && own->source != RPINN_DATA_GAUSSIAN && !data->missing && !is_made;
+  return !own->is_test && !data->missing && rpinn_term_data_is_measured(own, data);
 }
 
 /* Measured rows on their way into folds. */

@@ -114,6 +114,27 @@ verdict fair 0 large "caution (noise_too_large)" -- large.yaml --data data.csv "
 # An equation that contradicts the data
 sed 's/expect: f,/expect: -f,/' bump.yaml > wrong.yaml
 verdict bad 3 wrong "bad (misfit)" -- wrong.yaml --data data.csv "${honest[@]}"
+# A run leaves a table of all data behind, with those of its equation: made again from it, the equation is no measurement either.
+printf 'x,value\n0.1,0.2\n0.4,0.72\n0.7,0.99\n0.9,0.97\n' > measured.csv
+cat > equation.yaml << 'YAML'
+name: equation
+coordinates: {x: [0, 1]}
+fields: {u: {network: [6]}}
+unknowns: {k: {start: 1, prior: {mean: 1, std: 1}}}
+terms:
+  pde: {expect: "d(u, x, x) + k*u", at: {grid: 15}, data: 0, noise: 0.05}
+  obs: {expect: u, data: measured.csv, noise: 0.05}
+predict: {grid: 3, quantities: [u]}
+YAML
+run 0 run equation.yaml --samples 20 --prior-scale 1 --quiet --out first
+run 0 run first/run.yaml --quiet --out second
+evidence() { grep -o '"evidence": .*' "$1/summary.json"; }
+has "$(evidence first)" '"pde": {"measured": false'
+if [[ $(evidence first) != "$(evidence second)" ]]; then complain "made again, the evidence is another: $(evidence second)"; fi
+# Where the table has other values for it, somebody has measured them.
+sed 's/^pde,\(.*\),0$/pde,\1,0.1/' first/data.csv > other.csv
+run 0 run equation.yaml --data other.csv --samples 20 --prior-scale 1 --quiet --out other
+has "$(evidence other)" '"pde": {"measured": true'
 # The likelihood of the paper, which changes the noise
 cat bump.yaml - > paper.yaml << 'YAML'
 prior: {reference_term: f}
