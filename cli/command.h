@@ -46,6 +46,7 @@ typedef struct Options {
   const char *searches[MAX_SEARCHES]; /* every --search */
   bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
       blocks, partial, scaling;
+  const char *backend;          /* of bench: --backend, or NULL */
   const char *ranks, *launcher; /* of --scaling */
   size_t repetitions;           /* --repetitions, or 0 */
   size_t num_data_sets;         /* --datasets, or 0 */

@@ -6,7 +6,7 @@
 
 static int run_speed(RpinnContext *context, const Options *options) {
   RpinnBench *bench = NULL;
-  RpinnBenchOptions bench_options = {.repetitions = options->repetitions};
+  RpinnBenchOptions bench_options = {.repetitions = options->repetitions, .backend = options->backend};
   RpinnStatus status = rpinn_bench_create(context, &bench_options, &bench);
   int code = status == RPINN_OK
                  ? print_and_free(options->json ? rpinn_bench_json(bench) : rpinn_bench_text(bench))
@@ -25,6 +25,7 @@ static int run_bench(const Options *options) {
   if (!options->scaling && launch_ranks())
     return report_usage(
         "rpinn bench is work for one process; expected it without a launcher, or with --scaling");
+  if (options->scaling && options->backend) return report_usage("--backend is not for --scaling");
   if (options->scaling && options->at_least > 0) return report_usage("--at-least is not for --scaling");
   RpinnContext *context = make_context();
   if (!context) return EXIT_MACHINE;
@@ -36,7 +37,7 @@ static int run_bench(const Options *options) {
 const Command command_bench = {
     .name = "bench",
     .arguments = "",
-    .summary = "Measure speed, as a share of what a core of this machine can do",
+    .summary = "Measure speed, as a share of what a core of this machine, or its GPU, can do",
     .details = "Ratios are measured within one run and are comparable between runs; times are not.\n"
                "--scaling measures what it costs to have a run made by many ranks: messages, members that "
                "cost nothing, weak\n"

@@ -94,6 +94,8 @@ static const Flag flags[] = {
     {"--write", "FILE.yaml", OPTIONS_WEIGHTS, offsetof(Options, write),
      "a problem file with the chosen values, for rpinn run; one that is no search's is never replaced"},
     {"--quiet", NULL, OPTIONS_WEIGHTS, offsetof(Options, quiet), "no progress"},
+    {"--backend", "NAME", OPTIONS_BENCH, offsetof(Options, backend),
+     "cpu: a core, or cuda: the GPU (default cpu)"},
     {"--scaling", NULL, OPTIONS_BENCH, offsetof(Options, scaling),
      "what ranks cost, by runs of 1, 2, 4 … of them, and a model of more: docs/clusters.md"},
     {"--ranks", "N", OPTIONS_BENCH, offsetof(Options, ranks),

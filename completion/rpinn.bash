@@ -227,7 +227,7 @@ _rpinn() {
       return
       ;;
     'run --backend')
-      _rpinn_values "cpu plain cuda" ""
+      _rpinn_values "cpu plain cuda auto" ""
       return
       ;;
     'run --precision')
@@ -435,7 +435,7 @@ _rpinn() {
       return
       ;;
     'check --backend')
-      _rpinn_values "cpu plain cuda" ""
+      _rpinn_values "cpu plain cuda auto" ""
       return
       ;;
     'check --precision')
@@ -683,7 +683,7 @@ _rpinn() {
       return
       ;;
     'calibrate --backend')
-      _rpinn_values "cpu plain cuda" ""
+      _rpinn_values "cpu plain cuda auto" ""
       return
       ;;
     'calibrate --precision')
@@ -923,7 +923,7 @@ _rpinn() {
       return
       ;;
     'weights --backend')
-      _rpinn_values "cpu plain cuda" ""
+      _rpinn_values "cpu plain cuda auto" ""
       return
       ;;
     'weights --precision')
@@ -1074,6 +1074,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'bench --backend')
+      _rpinn_values "" ""
+      return
+      ;;
     'bench --ranks')
       _rpinn_values "" ""
       return
@@ -1200,7 +1204,7 @@ _rpinn() {
       ;;
     'bench')
       if [[ $current == -* ]]; then
-        _rpinn_values "--scaling --ranks --launcher --out --json --repetitions --at-least --seconds --help" ""
+        _rpinn_values "--backend --scaling --ranks --launcher --out --json --repetitions --at-least --seconds --help" ""
       else
         _rpinn_values "" ""
       fi

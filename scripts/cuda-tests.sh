@@ -32,14 +32,18 @@ if ! "$build/rpinn" list --json | grep -q '"cuda": "'; then
   exit 1
 fi
 step probe 30 "$build/cuda_probe"
+step steps 60 "$build/tests/test_cuda_steps"
+step random 60 "$build/tests/test_backend_random"
 step batches 100 "$build/tests/test_backend_batches"
 step conformance 200 "$build/tests/test_backend_conformance"
 step adam-32 60 "$build/bench_cuda" poisson-linear 5000 2000 float Nf=32
 step adam-128 60 "$build/bench_cuda" poisson-linear 5000 2000 float Nf=128
 step adam-darcy 60 "$build/bench_cuda" darcy 500 50 float
+step bench 60 "$build/rpinn" bench --backend cuda
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck initcheck; do
     step "$tool" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda" poisson-linear 3 2 float Nf=32
+    step "$tool-steps" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda_steps" poisson-linear 3 1 float Nf=32
   done
 fi
 grep -h 'members\|call' "$results"/adam-*.txt

@@ -4,14 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cblas.h>
+
 #include "cuda_engine.h"
 
 void emulated_run_members(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                           const RpinnDeviceCall *call);
 void emulated_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                           const RpinnDeviceProduct *product);
+void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
 
-static size_t limit, calls_left = SIZE_MAX;
+static size_t limit, calls_left = SIZE_MAX, most_bytes = SIZE_MAX;
+static _Atomic size_t held_bytes; /* several threads may have devices */
+static bool lacks_products, is_absent;
 
 void emulated_device_limit(size_t shared_per_block) {
   limit = shared_per_block;
@@ -19,6 +24,18 @@ void emulated_device_limit(size_t shared_per_block) {
 
 void emulated_device_fail_at(size_t call) {
   calls_left = call;
+}
+
+void emulated_device_lack_products(bool lacks) {
+  lacks_products = lacks;
+}
+
+void emulated_device_be_absent(bool absent) {
+  is_absent = absent;
+}
+
+void emulated_device_have_memory(size_t bytes) {
+  most_bytes = bytes;
 }
 
 /* Counts a call, and fails the one that is to. */
@@ -33,17 +50,25 @@ static void close_device(RpinnDevice *device) {
 }
 
 static RpinnStatus allocate(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
-  (void)device;
+  size_t whole = (bytes + 63) / 64 * 64;
   RPINN_TRY(count(context));
-  *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-  if (!*memory) return rpinn_fail_memory(context);
-  memset(*memory, 0xff, (bytes + 63) / 64 * 64); /* not a number: what is read must have been written */
+  device->is_full = most_bytes != SIZE_MAX && held_bytes + whole > most_bytes;
+  if (device->is_full) return rpinn_fail(context, RPINN_ERROR_DEVICE, "the emulated device is out of memory");
+  size_t *block = aligned_alloc(64, whole + 64);
+  if (!block) return rpinn_fail_memory(context);
+  *block = whole;
+  held_bytes += whole;
+  *memory = (char *)block + 64;
+  memset(*memory, 0xff, whole); /* not a number: what is read must have been written */
   return RPINN_OK;
 }
 
 static void release(RpinnDevice *device, void *memory) {
   (void)device;
-  free(memory);
+  if (!memory) return;
+  void *block = (char *)memory - 64;
+  held_bytes -= *(size_t *)block;
+  free(block);
 }
 
 static RpinnStatus copy(RpinnContext *context, RpinnDevice *device, void *to, const void *from,
@@ -77,6 +102,34 @@ static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const
   return RPINN_OK;
 }
 
+static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                            const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
+  (void)device;
+  RPINN_TRY(count(context));
+  emulated_run_step(launch, work, step);
+  return RPINN_OK;
+}
+
+/* Another library in the place of cuBLAS. */
+static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {
+  (void)device;
+  RPINN_TRY(count(context));
+  for (int64_t k = 0; k < product->batch; k++)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)product->rows, (int)product->columns,
+                (int)product->depth, 1, product->a + k * product->a_step, (int)product->a_stride,
+                product->b + k * product->b_step, (int)product->b_stride, 0, product->c + k * product->c_step,
+                (int)product->c_stride);
+  return RPINN_OK;
+}
+
+static RpinnStatus measure_peak(RpinnContext *context, RpinnDevice *device, RpinnDevicePeak peak,
+                                double *rate) {
+  (void)device;
+  RPINN_TRY(count(context));
+  *rate = 1e9 * (1 + (double)peak);
+  return RPINN_OK;
+}
+
 static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .allocate = allocate,
                                                           .release = release,
@@ -84,24 +137,45 @@ static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .read = copy,
                                                           .clear = clear,
                                                           .run_members = run_members,
-                                                          .run_product = run_product};
+                                                          .run_product = run_product,
+                                                          .run_step = run_step,
+                                                          .multiply = multiply,
+                                                          .measure_peak = measure_peak};
+
+static RpinnStatus describe(RpinnContext *context, RpinnText *line) {
+  if (is_absent)
+    return rpinn_fail(context, RPINN_ERROR_DEVICE, "backend cuda: the emulated device is absent");
+  rpinn_text_append(line, "an emulated device");
+  return RPINN_OK;
+}
 
 static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, RpinnPrecision precision,
                           RpinnBackend **backend) {
   enum { KIB = 1024 };
-  RpinnDevice *device = calloc(1, sizeof *device);
   *backend = NULL;
+  if (is_absent) return describe(context, NULL);
+  RpinnDevice *device = calloc(1, sizeof *device);
   if (!device) return rpinn_fail_memory(context);
   *device = (RpinnDevice){.operations = &emulated_operations,
                           .num_multiprocessors = 132,
                           .shared_per_block = limit ? limit : 227 * KIB,
                           .shared_per_multiprocessor = limit ? limit + KIB : 228 * KIB,
                           .memory = (size_t)1 << 30,
-                          .most_members = EMULATED_GROUP};
+                          .most_members = EMULATED_GROUP,
+                          .has_products = !lacks_products};
   return rpinn_cuda_engine_create(context, device, model, precision, backend);
 }
 
-const RpinnBackendOperations emulated_cuda_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
+static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
+  (void)context;
+  rpinn_text_append(line, "emulated");
+  return RPINN_OK;
+}
+
+const RpinnBackendOperations emulated_cuda_backend = {.worth_products = EMULATED_WORTH,
+                                                      .describe = describe,
+                                                      .identify = identify,
+                                                      .usual_precision = RPINN_PRECISION_FLOAT,
                                                       .precisions = 1u << RPINN_PRECISION_FLOAT |
                                                                     1u << RPINN_PRECISION_DOUBLE,
                                                       .create = create};

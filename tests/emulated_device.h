@@ -5,7 +5,7 @@
 
 #include "backend.h"
 
-enum { EMULATED_GROUP = 7 };
+enum { EMULATED_GROUP = 7, EMULATED_WORTH = 27000 /* operations */ };
 
 extern const RpinnBackendOperations emulated_cuda_backend;
 
@@ -13,5 +13,11 @@ extern const RpinnBackendOperations emulated_cuda_backend;
 void emulated_device_limit(size_t shared_per_block);
 /* The call of the device, counted from now on and from 0, that fails; SIZE_MAX: none. */
 void emulated_device_fail_at(size_t call);
+/* Whether devices made from now on have no library of products. */
+void emulated_device_lack_products(bool lacks);
+/* Whether this machine has no such device. */
+void emulated_device_be_absent(bool absent);
+/* Bytes that all devices have together; SIZE_MAX: as many as the host. */
+void emulated_device_have_memory(size_t bytes);
 
 #endif

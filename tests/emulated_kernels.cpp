@@ -1,7 +1,7 @@
 /* The kernels of the backend `cuda` on the host, see emulated_device.h. */
 #include <stdlib.h>
 
-#include "jacobian_products.cuh"
+#include "damped_step.cuh"
 #include "kernel_launch.h"
 
 template <class Real, bool FAST, bool POINTS>
@@ -39,4 +39,20 @@ static void run_products(const RpinnLaunch *launch, const RpinnDeviceWork *work,
 extern "C" void emulated_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                                      const RpinnDeviceProduct *product) {
   launch->is_double ? run_products<double>(launch, work, product) : run_products<float>(launch, work, product);
+}
+
+template <class Real>
+static void run_steps(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
+  Team team = make_team(0);
+  for (int64_t k = 0; k < (int64_t)launch->num_members; k++) {
+    StepMemory memory;
+    if (step->task == RPINN_STEP_ROOTS) take_roots(*work, *step, k, 0, 1);
+    for (int row = 0; step->task == RPINN_STEP_WEIGH && row <= work->num_rows; row++) weigh_row<Real>(*work, *step, k, row, 0, 1);
+    if (step->task == RPINN_STEP_SOLVE) solve_step(team, *work, *step, k, memory);
+    if (step->task == RPINN_STEP_FINISH) finish_step<Real>(*work, *step, k, 0, 1);
+  }
+}
+
+extern "C" void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
+  launch->is_double ? run_steps<double>(launch, work, step) : run_steps<float>(launch, work, step);
 }

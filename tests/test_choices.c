@@ -25,7 +25,7 @@ static void words_are_those_of_the_manual(void **state) {
                {RPINN_SETTING_FAMILY, "mean_field|low_rank|precision"},
                {RPINN_SETTING_LIKELIHOOD, "paper|noise|uniform"},
                {RPINN_SETTING_START, "glorot|prior|member|map|zero|normal|zero_then_normal|a run directory"},
-               {RPINN_SETTING_BACKEND, "cpu|plain|cuda"},
+               {RPINN_SETTING_BACKEND, "cpu|plain|cuda|auto"},
                {RPINN_SETTING_PRECISION, "float|double|tf32"},
                {RPINN_SETTING_CORRECT, "none|mh|nuts"}};
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
@@ -76,7 +76,7 @@ static void a_backend_stands_where_its_word_stands(void **state) {
   assert_int_equal(set(&settings, RPINN_SETTING_BACKEND, "cuda"), RPINN_OK);
   assert_ptr_equal(rpinn_backend_at((size_t)rpinn_settings_choice(&settings, RPINN_SETTING_BACKEND)),
                    &rpinn_cuda_backend);
-  assert_null(rpinn_backend_at(3));
+  assert_null(rpinn_backend_at(3)); /* auto */
 }
 
 int main(void) {

@@ -128,7 +128,7 @@ static void nobody_gets_numbers_without_a_gpu(void **state) {
   assert_string_equal(line, "on every machine");
   assert_int_equal(rpinn_backend_describe(context, "gpu", line, sizeof line), RPINN_ERROR_INPUT);
   assert_string_equal(rpinn_context_error(context)->message,
-                      "there is no backend 'gpu', expected cpu|plain|cuda");
+                      "there is no backend 'gpu', expected cpu|plain|cuda|auto");
   rpinn_context_destroy(context);
 }
 

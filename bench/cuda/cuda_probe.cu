@@ -6,46 +6,12 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 
+#include "peak_loops.cuh"
+
 static void check(cudaError_t error) {
   if (error == cudaSuccess) return;
   fprintf(stderr, "cuda_probe: %s\n", cudaGetErrorString(error));
   exit(1);
-}
-
-enum { THREADS = 256, ROUNDS = 4096, CHAINS = 16 };
-
-/* CHAINS independent x = x a + b; 2 operations each. */
-template <class Real> __global__ void multiply_add(Real *out, Real a, Real b) {
-  Real x[CHAINS];
-#pragma unroll
-  for (int i = 0; i < CHAINS; i++) x[i] = Real(threadIdx.x + i);
-  for (int k = 0; k < ROUNDS; k++)
-#pragma unroll
-    for (int i = 0; i < CHAINS; i++) x[i] = x[i] * a + b;
-  Real sum = 0;
-#pragma unroll
-  for (int i = 0; i < CHAINS; i++) sum += x[i];
-  out[blockIdx.x * THREADS + threadIdx.x] = sum;
-}
-
-/* 8 independent products 16 x 8 x 8 of a warp; 2 * 16 * 8 * 8 operations each. */
-__global__ void tensor_tf32(float *out, unsigned seed) {
-  float c[8][4];
-  unsigned a[4] = {seed, seed + 1, seed + 2, seed + 3}, b[2] = {seed, seed};
-#pragma unroll
-  for (int i = 0; i < 8; i++)
-#pragma unroll
-    for (int j = 0; j < 4; j++) c[i][j] = float(threadIdx.x);
-  for (int k = 0; k < ROUNDS; k++)
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                   : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < 8; i++) sum += c[i][0] + c[i][1] + c[i][2] + c[i][3];
-  out[blockIdx.x * THREADS + threadIdx.x] = sum;
 }
 
 struct Exact {
@@ -64,16 +30,16 @@ struct Approximate {
 };
 
 template <class Tanh> __global__ void tangents(float *out, float a) {
-  float x[CHAINS];
+  float x[PEAK_CHAINS];
 #pragma unroll
-  for (int i = 0; i < CHAINS; i++) x[i] = a * float(threadIdx.x + i);
-  for (int k = 0; k < ROUNDS / 8; k++)
+  for (int i = 0; i < PEAK_CHAINS; i++) x[i] = a * float(threadIdx.x + i);
+  for (int k = 0; k < PEAK_ROUNDS / 8; k++)
 #pragma unroll
-    for (int i = 0; i < CHAINS; i++) x[i] = Tanh::of(x[i] + a);
+    for (int i = 0; i < PEAK_CHAINS; i++) x[i] = Tanh::of(x[i] + a);
   float sum = 0;
 #pragma unroll
-  for (int i = 0; i < CHAINS; i++) sum += x[i];
-  out[blockIdx.x * THREADS + threadIdx.x] = sum;
+  for (int i = 0; i < PEAK_CHAINS; i++) sum += x[i];
+  out[blockIdx.x * PEAK_THREADS + threadIdx.x] = sum;
 }
 
 /* Seconds of the best of five launches. */
@@ -103,25 +69,28 @@ int main() {
   double *doubles;
   check(cudaGetDeviceProperties(&device, 0));
   int blocks = 8 * device.multiProcessorCount;
-  double threads = double(blocks) * THREADS;
-  check(cudaMalloc(&floats, blocks * THREADS * sizeof(float)));
-  check(cudaMalloc(&doubles, blocks * THREADS * sizeof(double)));
+  double threads = double(blocks) * PEAK_THREADS;
+  check(cudaMalloc(&floats, blocks * PEAK_THREADS * sizeof(float)));
+  check(cudaMalloc(&doubles, blocks * PEAK_THREADS * sizeof(double)));
   printf("%s, compute capability %d.%d, %d multiprocessors\n", device.name, device.major, device.minor,
          device.multiProcessorCount);
-  double work = 2.0 * threads * CHAINS * ROUNDS;
+  double work = 2.0 * threads * PEAK_CHAINS * PEAK_ROUNDS;
   printf("FFMA        %8.1f TFLOP/s\n",
-         1e-12 * work / best_seconds([&] { multiply_add<float><<<blocks, THREADS>>>(floats, 0.5f, 1.0f); }));
+         1e-12 * work / best_seconds([&] { multiply_add<float><<<blocks, PEAK_THREADS>>>(floats, 0.5f, 1.0f); }));
   printf("DFMA        %8.1f TFLOP/s\n",
-         1e-12 * work / best_seconds([&] { multiply_add<double><<<blocks, THREADS>>>(doubles, 0.5, 1.0); }));
-  work = threads / 32 * ROUNDS * 8 * 2.0 * 16 * 8 * 8;
+         1e-12 * work / best_seconds([&] { multiply_add<double><<<blocks, PEAK_THREADS>>>(doubles, 0.5, 1.0); }));
+  work = threads / 32 * PEAK_ROUNDS * PEAK_TILES * 2.0 * 16 * 8 * 8;
   printf("mma TF32    %8.1f TFLOP/s\n",
-         1e-12 * work / best_seconds([&] { tensor_tf32<<<blocks, THREADS>>>(floats, 0x3f000000u); }));
-  work = threads * CHAINS * (ROUNDS / 8);
-  printf("tanhf       %8.2f 10^12/s\n", 1e-12 * work / best_seconds([&] { tangents<Exact><<<blocks, THREADS>>>(floats, 0.01f); }));
+         1e-12 * work / best_seconds([&] { tensor_tf32<<<blocks, PEAK_THREADS>>>(floats, 0x3f000000u); }));
+  work = threads / 32 * (PEAK_ROUNDS / 16) * PEAK_TILES * tensor_double_operations(device.major >= 9);
+  printf("mma FP64    %8.1f TFLOP/s\n",
+         1e-12 * work / best_seconds([&] { tensor_double<<<blocks, PEAK_THREADS>>>(doubles, 0.5); }));
+  work = threads * PEAK_CHAINS * (PEAK_ROUNDS / 8);
+  printf("tanhf       %8.2f 10^12/s\n", 1e-12 * work / best_seconds([&] { tangents<Exact><<<blocks, PEAK_THREADS>>>(floats, 0.01f); }));
   printf("tanh by exp %8.2f 10^12/s\n",
-         1e-12 * work / best_seconds([&] { tangents<Exponential><<<blocks, THREADS>>>(floats, 0.01f); }));
+         1e-12 * work / best_seconds([&] { tangents<Exponential><<<blocks, PEAK_THREADS>>>(floats, 0.01f); }));
   printf("tanh.approx %8.2f 10^12/s\n",
-         1e-12 * work / best_seconds([&] { tangents<Approximate><<<blocks, THREADS>>>(floats, 0.01f); }));
+         1e-12 * work / best_seconds([&] { tangents<Approximate><<<blocks, PEAK_THREADS>>>(floats, 0.01f); }));
   check(cudaFree(floats));
   check(cudaFree(doubles));
   return 0;

@@ -1,4 +1,4 @@
-/* `rpinn bench`: how fast the backend `cpu` is, as a share of what a core of this machine can do. */
+/* `rpinn bench`: how fast a backend is, as a share of what a core of this machine, or its GPU, can do. */
 #ifndef RPINN_BENCH_H
 #define RPINN_BENCH_H
 
@@ -9,9 +9,10 @@ extern "C" {
 #endif
 
 typedef struct RpinnBenchOptions {
-  size_t repetitions;              /* interleaved; medians are reported. 0: 25 */
+  size_t repetitions;              /* interleaved; medians are reported. 0: 25, of cuda 5 */
   bool (*interrupted)(void *user); /* may be NULL */
   void *user;
+  const char *backend; /* "cpu" or "cuda"; NULL: cpu */
 } RpinnBenchOptions;
 
 typedef struct RpinnBench RpinnBench;

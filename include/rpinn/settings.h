@@ -106,8 +106,9 @@ extern "C" {
     "member of its own; "                                                                                    \
     "normal: N(0,1); zero_then_normal: the first at zero, the others normal; auto: by the "                  \
     "method")                                                                                                \
-  X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES(RPINN_BACKEND_LIST),                       \
-    "what computes energies: cpu is fast, plain the oracle, cuda a GPU")                                     \
+  X(BACKEND, "backend", CHOICE, FIXED, "cpu", 0, 0, RPINN_CHOICES_AND(RPINN_BACKEND_LIST, "auto"),           \
+    "what computes energies: cpu is fast, plain the oracle, cuda a GPU; auto: cuda where there is a GPU "    \
+    "and work enough for it, else cpu")                                                                      \
   X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRECISION_LIST),                \
     "arithmetic of the backend; auto: its usual one")                                                        \
   X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, RPINN_CHOICES(RPINN_CORRECTION_LIST),                    \

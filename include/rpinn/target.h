@@ -60,6 +60,19 @@ typedef struct RpinnLogDensity {
   double epsilon; /* as of RpinnObjective */
 } RpinnLogDensity;
 
+/* A step of Levenberg–Marquardt that a target finds by itself, where J need not be seen. With J at theta and a diagonal A > 0, d
+ * solves (J^T J + A) d = -(J^T r + q), in data space:
+ *
+ *   (I + J A^-1 J^T) y = r - J A^-1 q [M],   d = -A^-1 (q + J^T y) */
+typedef struct RpinnDampedStep {
+  const double *inverse; /* [N] A^-1 */
+  const double *rows;    /* r [M]; not read without step */
+  const double *pull;    /* q [N]; NULL: zero */
+  double *step;          /* d [N], to be filled; NULL: only the trace is wanted */
+  double trace;          /* out: of J A^-1 J^T */
+  bool solved;           /* out: false where the matrix is not positive definite to rounding, or not finite */
+} RpinnDampedStep;
+
 typedef struct RpinnLeastSquares {
   size_t num_parameters;    /* N */
   size_t num_rows;          /* M: data, residual and boundary rows */
@@ -76,6 +89,8 @@ typedef struct RpinnLeastSquares {
   RpinnStatus (*jacobian_times)(void *data, const double *theta, const double *direction, double *product);
   RpinnStatus (*transposed_times)(void *data, const double *theta, const double *weights, double *product);
   RpinnStatus (*gram)(void *data, const double *theta, const double *scale, double *rows, double *gram);
+  /* Optional, NULL: a method has its own way. For M <= N; with transposed_times. */
+  RpinnStatus (*damped_step)(void *data, const double *theta, RpinnDampedStep *step);
 } RpinnLeastSquares;
 
 /* The products above for any least-squares target: its own function, or the dense Jacobian where it has none
@@ -155,6 +170,8 @@ typedef struct RpinnBatchLeastSquares {
   /* rows [count][M] of residuals, jacobian and gram, NULL of the others; outputs NULL of residuals. */
   RpinnBatchProduct *residuals, *jacobian;                     /* required */
   RpinnBatchProduct *jacobian_times, *transposed_times, *gram; /* optional, as for one */
+  RpinnStatus (*damped_steps)(RpinnContext *context, void *data, size_t count, const size_t *members,
+                              const double *const *thetas, RpinnDampedStep *const *steps); /* likewise */
 } RpinnBatchLeastSquares;
 
 /* A target for one as one for groups of 1, whatever the member. It must stay where it is. */

@@ -77,6 +77,9 @@ typedef struct RpinnBackend RpinnBackend;
 typedef struct RpinnBackendOperations {
   RpinnPrecision usual_precision; /* what it computes in when nothing is asked for */
   unsigned precisions;            /* what it can: one bit each */
+  /* From how many operations of products in an iteration of all members on it is faster than the first of the list, so that `auto` takes
+   * it where it can; 0: it never does. Of no machine in particular: the choice is to be the same for all processes that share a run. */
+  double worth_products;
   /* What there is of it on this machine, as a line; fails with the reason where there is nothing. NULL: every machine has it. */
   RpinnStatus (*describe)(RpinnContext *context, RpinnText *line);
   /* What a member's bits depend on beside its inputs, as a line. NULL: nothing. */
@@ -115,6 +118,10 @@ typedef struct RpinnBackendOperations {
   /* rows, each [M], and grams, each [M][M] = J diag(scale) J^T; scales, or each of them [N], may be NULL: identity. */
   RpinnStatus (*gram)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                       const double *const *scales, double *const *rows, double *const *grams);
+  /* The steps of Levenberg–Marquardt at the members' points, see rpinn/target.h; rows and pulls have the offsets already. NULL:
+   * methods make them of products. */
+  RpinnStatus (*damped_steps)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                              RpinnDampedStep *const *steps);
   /* num_steps of Adam for the state of every member; energies [num_members] where the last gradient was taken. */
   RpinnStatus (*adam_advance)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                               const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
@@ -137,6 +144,11 @@ const RpinnBackendOperations *rpinn_backend_in_place_of(const RpinnBackendOperat
 /* For tests: wherever `own` of the list is asked for, `other` computes; NULL: own again. For one of the list at a time, and
  * while no thread makes backends. */
 void rpinn_backend_replace(const RpinnBackendOperations *own, const RpinnBackendOperations *other);
+
+/* Which word of the list `auto` stands for where an iteration of all members takes so many operations; reason: why, as a line. */
+const char *rpinn_backend_choose(RpinnContext *context, double num_products, RpinnText *reason);
+/* Operations of the products of hidden layers in a gradient of one member. */
+double rpinn_model_products(const RpinnEnergyModel *model);
 
 /* ---- calls: a backend's own function, or what the required ones make of it (backend_compositions.c) ---- */
 

@@ -320,7 +320,7 @@ typedef struct Setup {
   NutsWork nuts;
 } Setup;
 
-static void measure_nuts(RpinnContext *context, RpinnBench *bench, Setup *setup, double slice,
+static void measure_nuts(RpinnContext *context, RpinnSpeed *bench, Setup *setup, double slice,
                          size_t repetition) {
   double before = iteration_rate(&setup->members[NUTS_CASE], own_clock, slice);
   double leapfrog = leapfrog_seconds(context, &setup->nuts, 2 * slice);
@@ -334,7 +334,7 @@ static double peak_rate(RpinnPrecision precision) {
 }
 
 /* What takes long. */
-static RpinnStatus measure_long(RpinnContext *context, RpinnBench *bench, Setup *setup, size_t repetition) {
+static RpinnStatus measure_long(RpinnContext *context, RpinnSpeed *bench, Setup *setup, size_t repetition) {
   double *seconds = &bench->gram_seconds[repetition], before = peak_rate(RPINN_PRECISION_FLOAT);
   RPINN_TRY(gram_seconds(context, &setup->gram, seconds));
   double peak = 0.5 * (before + peak_rate(RPINN_PRECISION_FLOAT));
@@ -343,7 +343,7 @@ static RpinnStatus measure_long(RpinnContext *context, RpinnBench *bench, Setup 
                                   &bench->svgd_seconds[repetition]);
 }
 
-static void measure_once(RpinnContext *context, RpinnBench *bench, Setup *setup, size_t repetition) {
+static void measure_once(RpinnContext *context, RpinnSpeed *bench, Setup *setup, size_t repetition) {
   const double slice = 0.02;
   bench->peak[repetition] = peak_rate(RPINN_PRECISION_FLOAT);
   bench->double_peak[repetition] = peak_rate(RPINN_PRECISION_DOUBLE);
@@ -381,7 +381,7 @@ static void find_cpu_name(char name[128]) {
   if (file) fclose(file);
 }
 
-static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench *bench,
+static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *options, RpinnSpeed *bench,
                            Setup *setup) {
   for (size_t k = 0; k < NUM_CASES; k++) {
     RPINN_TRY(create_member(context, &rpinn_speed_cases[k], "float", &setup->members[k]));
@@ -410,15 +410,22 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench **bench) {
+static void destroy(RpinnBench *base) {
+  RpinnSpeed *bench = (RpinnSpeed *)base;
+  rpinn_text_free(&bench->advice);
+  free(bench);
+}
+
+static RpinnStatus create(RpinnContext *context, const RpinnBenchOptions *options, RpinnBench **base) {
   Setup setup;
   memset(&setup, 0, sizeof setup);
-  *bench = calloc(1, sizeof **bench);
-  if (!*bench) return rpinn_fail_memory(context);
-  (*bench)->repetitions = options->repetitions ? options->repetitions : DEFAULT_REPETITIONS;
-  if ((*bench)->repetitions > MAX_REPETITIONS) (*bench)->repetitions = MAX_REPETITIONS;
-  find_cpu_name((*bench)->cpu);
-  RpinnStatus status = measure(context, options, *bench, &setup);
+  RpinnSpeed *bench = calloc(1, sizeof *bench);
+  if (!bench) return rpinn_fail_memory(context);
+  bench->base.kind = &rpinn_speed_kind;
+  bench->repetitions = options->repetitions ? options->repetitions : DEFAULT_REPETITIONS;
+  if (bench->repetitions > MAX_REPETITIONS) bench->repetitions = MAX_REPETITIONS;
+  find_cpu_name(bench->cpu);
+  RpinnStatus status = measure(context, options, bench, &setup);
   for (size_t k = 0; k < NUM_CASES; k++) destroy_member(&setup.members[k]);
   destroy_member(&setup.second);
   destroy_products(&setup.products);
@@ -427,14 +434,16 @@ RpinnStatus rpinn_bench_create(RpinnContext *context, const RpinnBenchOptions *o
   destroy_gram_work(&setup.gram);
   rpinn_svgd_speed_destroy(setup.svgd);
   destroy_nuts_work(&setup.nuts);
-  if (status == RPINN_OK) return RPINN_OK;
-  rpinn_bench_destroy(*bench);
-  *bench = NULL;
+  if (status == RPINN_OK)
+    *base = &bench->base;
+  else
+    destroy(&bench->base);
   return status;
 }
 
-void rpinn_bench_destroy(RpinnBench *bench) {
-  if (!bench) return;
-  rpinn_text_free(&bench->advice);
-  free(bench);
-}
+const RpinnBenchKind rpinn_speed_kind = {.backend = "cpu",
+                                         .create = create,
+                                         .destroy = destroy,
+                                         .worst = rpinn_speed_worst,
+                                         .text = rpinn_speed_text,
+                                         .json = rpinn_speed_json};

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rpinn/bench.h"
+#include "bench_kind.h"
 #include "text.h"
 
 enum { MAX_SHAPES = 3, MAX_REPETITIONS = 1000, DEFAULT_REPETITIONS = 25 };
@@ -33,7 +33,8 @@ typedef struct Line {
   double product_rate[MAX_REPETITIONS];
 } Line;
 
-struct RpinnBench {
+typedef struct RpinnSpeed {
+  RpinnBench base;
   size_t repetitions;
   double peak[MAX_REPETITIONS], double_peak[MAX_REPETITIONS]; /* operations per second of a core */
   double blas_share;                                          /* of the peak, by a large product */
@@ -46,6 +47,10 @@ struct RpinnBench {
   double nuts[MAX_REPETITIONS], nuts_seconds[MAX_REPETITIONS]; /* in iterations; per leapfrog */
   char cpu[128];
   RpinnText advice; /* of the backend; empty: none */
-};
+} RpinnSpeed;
+
+double rpinn_speed_worst(const RpinnBench *bench);
+char *rpinn_speed_text(const RpinnBench *bench);
+char *rpinn_speed_json(const RpinnBench *bench);
 
 #endif

@@ -27,12 +27,13 @@ static double median(const double *values, size_t count) {
 }
 
 /* Median of a figure that has fewer repetitions. */
-static double long_median(const RpinnBench *bench, const double *values) {
+static double long_median(const RpinnSpeed *bench, const double *values) {
   return median(values,
                 bench->repetitions < MAX_LONG_REPETITIONS ? bench->repetitions : MAX_LONG_REPETITIONS);
 }
 
-double rpinn_bench_worst(const RpinnBench *bench) {
+double rpinn_speed_worst(const RpinnBench *base) {
+  const RpinnSpeed *bench = (const RpinnSpeed *)base;
   double worst = fmin(median(bench->pair, bench->repetitions) / pair_bar,
                       jacobian_bar / median(bench->jacobian, bench->repetitions));
   worst = fmin(worst, svgd_bar / long_median(bench, bench->svgd));
@@ -43,7 +44,8 @@ double rpinn_bench_worst(const RpinnBench *bench) {
   return worst;
 }
 
-char *rpinn_bench_text(const RpinnBench *bench) {
+char *rpinn_speed_text(const RpinnBench *base) {
+  const RpinnSpeed *bench = (const RpinnSpeed *)base;
   RpinnText text = {0};
   rpinn_text_append(
       &text,
@@ -92,7 +94,8 @@ char *rpinn_bench_text(const RpinnBench *bench) {
   return NULL;
 }
 
-char *rpinn_bench_json(const RpinnBench *bench) {
+char *rpinn_speed_json(const RpinnBench *base) {
+  const RpinnSpeed *bench = (const RpinnSpeed *)base;
   RpinnText text = {0};
   RpinnJson json = {.text = &text};
   rpinn_json_open(&json, NULL, '{');
@@ -143,7 +146,7 @@ char *rpinn_bench_json(const RpinnBench *bench) {
   rpinn_json_number(&json, "iterations", median(bench->nuts, bench->repetitions));
   rpinn_json_number(&json, "bar_at_most", nuts_bar);
   rpinn_json_close(&json, '}');
-  rpinn_json_number(&json, "worst_share_of_bar", rpinn_bench_worst(bench));
+  rpinn_json_number(&json, "worst_share_of_bar", rpinn_speed_worst(base));
   rpinn_json_close(&json, '}');
   rpinn_text_append(&text, "\n");
   if (!text.failed) return text.bytes;

@@ -15,7 +15,7 @@
  *
  *   start:    look, measure, linearise, slope, curve, (unit, scale,) note
  *   restored: look, measure, linearise, slope, curve, before the first iteration
- *   step:     solve, in data space data_matrix, data_rows, data_step, or conjugate again and again
+ *   step:     solve, in data space data_matrix, data_rows, data_step, or own_step, or conjugate again and again
  *   trial:    try, judge, then reject, or with momentum reach and compare again and again, arrive
  *   taken:    accept, linearise, slope, curve, note */
 #include <math.h>

@@ -22,6 +22,7 @@
   X(DATA_MATRIX, data_matrix) /* I + J A^-1 J^T; J A^-1 P p */                                               \
   X(DATA_ROWS, data_rows)     /* y; J^T y */                                                                 \
   X(DATA_STEP, data_step)     /* d */                                                                        \
+  X(OWN_STEP, own_step)       /* d, which the target has found */                                            \
   X(CONJUGATE, conjugate)     /* another product of conjugate gradients, or d */                             \
   /* a trial, and what becomes of it */                                                                      \
   X(TRY, try)         /* the decrease predicted; the rows at theta + d */                                    \
@@ -42,9 +43,10 @@ typedef enum RpinnMarquardtPhase {
 
 /* How a step is found. */
 typedef enum RpinnMarquardtForm {
-  RPINN_MARQUARDT_NORMAL,   /* N < M: the normal equations */
-  RPINN_MARQUARDT_IN_DATA,  /* M <= N: in data space */
-  RPINN_MARQUARDT_NO_MATRIX /* by conjugate gradients */
+  RPINN_MARQUARDT_NORMAL,    /* N < M: the normal equations */
+  RPINN_MARQUARDT_IN_DATA,   /* M <= N: in data space … */
+  RPINN_MARQUARDT_BY_TARGET, /* … or likewise by the target itself */
+  RPINN_MARQUARDT_NO_MATRIX  /* by conjugate gradients */
 } RpinnMarquardtForm;
 
 typedef struct RpinnMarquardtPoint {
@@ -87,7 +89,8 @@ typedef struct RpinnMarquardt {
   double *step, *product; /* [N] */
   double *block;          /* [M * RPINN_DENSE_BLOCK] */
   RpinnNormalEquations equations;
-  bool is_solved; /* there is a step at this damping */
+  RpinnDampedStep own_step; /* that the target finds */
+  bool is_solved;           /* there is a step at this damping */
   double predicted;
   RpinnMarquardtPoint trial;
   RpinnMarquardtPoint far; /* with momentum */
@@ -114,6 +117,8 @@ bool rpinn_marquardt_ask_jacobian(RpinnMarquardt *self);
 bool rpinn_marquardt_ask_times(RpinnMarquardt *self, const double *direction, double *product);
 bool rpinn_marquardt_ask_transposed(RpinnMarquardt *self, const double *weights, double *product);
 bool rpinn_marquardt_ask_gram(RpinnMarquardt *self, const double *inverse);
+/* At theta, with A^-1 = inverse: the trace, and into step, where that is not NULL, d. The target is asked. */
+bool rpinn_marquardt_ask_step(RpinnMarquardt *self, const double *inverse, double *step);
 
 /* ---- small parts ---- */
 

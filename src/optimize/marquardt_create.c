@@ -43,7 +43,9 @@ static RpinnMarquardtForm form_of(const RpinnBatchLeastSquares *squares,
                                   const RpinnLevenbergMarquardtOptions *options) {
   bool has_products = squares->jacobian_times && squares->transposed_times;
   if (is_matrix_free(squares->num_rows, has_products, options)) return RPINN_MARQUARDT_NO_MATRIX;
-  return squares->num_rows <= squares->num_parameters ? RPINN_MARQUARDT_IN_DATA : RPINN_MARQUARDT_NORMAL;
+  if (squares->num_rows > squares->num_parameters) return RPINN_MARQUARDT_NORMAL;
+  return squares->damped_steps && squares->transposed_times ? RPINN_MARQUARDT_BY_TARGET
+                                                            : RPINN_MARQUARDT_IN_DATA;
 }
 
 /* ---- memory ---- */
@@ -99,7 +101,7 @@ static bool allocate(RpinnMarquardt *self) {
   }
   if (self->form == RPINN_MARQUARDT_NO_MATRIX)
     allocate_equations(self, &failed);
-  else
+  else if (self->form != RPINN_MARQUARDT_BY_TARGET)
     allocate_matrices(self, &failed);
   return !failed;
 }

@@ -65,6 +65,8 @@ bool rpinn_marquardt_unit(RpinnMarquardt *self) {
   self->phase = RPINN_MARQUARDT_SCALE;
   if (self->form == RPINN_MARQUARDT_IN_DATA)
     return self->has_partial_prior && rpinn_marquardt_ask_gram(self, self->base_inverse);
+  if (self->form == RPINN_MARQUARDT_BY_TARGET)
+    return rpinn_marquardt_ask_step(self, self->base_inverse, NULL);
   RpinnStream stream = rpinn_stream(0, RPINN_PURPOSE_SIGNS, 0, 0);
   rpinn_stream_normals(&stream, M, self->remaining);
   for (size_t i = 0; i < M; i++) self->remaining[i] = self->remaining[i] < 0 ? -1 : 1;
@@ -75,6 +77,7 @@ bool rpinn_marquardt_unit(RpinnMarquardt *self) {
 static double find_trace(const RpinnMarquardt *self) {
   size_t M = self->squares.num_rows, N = self->squares.num_parameters;
   double trace = 0;
+  if (self->form == RPINN_MARQUARDT_BY_TARGET) return self->own_step.trace;
   if (self->form == RPINN_MARQUARDT_IN_DATA)
     for (size_t i = 0; i < M; i++) trace += self->gram[i * M + i];
   else

@@ -66,3 +66,12 @@ bool rpinn_marquardt_ask_gram(RpinnMarquardt *self, const double *inverse) {
                    self->gram);
   return false;
 }
+
+bool rpinn_marquardt_ask_step(RpinnMarquardt *self, const double *inverse, double *step) {
+  double *pull = self->prior_root ? self->product : NULL; /* which is not in use yet */
+  for (size_t j = 0; pull && j < self->squares.num_parameters; j++)
+    pull[j] = rpinn_marquardt_prior_pull(self, j);
+  self->own_step = (RpinnDampedStep){.inverse = inverse, .rows = self->here.rows, .pull = pull, .step = step};
+  self->base.request.step = &self->own_step;
+  return ask(self, RPINN_QUESTION_DAMPED_STEPS, self->here.theta, NULL, NULL, NULL);
+}

@@ -7,7 +7,8 @@
  *
  * Unlike Woodbury's formula applied to g, it subtracts no large terms that nearly cancel where A is small. When all parameters
  * have a prior, or none has, A is a multiple of B: J A^-1 J^T is one matrix divided by a number, and a rejected step costs a
- * factorisation but no new product.
+ * factorisation but no new product. A target that has damped_steps does the same by itself, from theta on for every damping, so
+ * that neither J nor a matrix comes here.
  *
  * Many rows: neither matrix is made. Above max_dense_rows, where the target offers both products, the step is that of conjugate
  * gradients (normal_equations.h), as far as they went: J, J^T J and J J^T are never formed, and memory is O(M + N). */
@@ -59,8 +60,18 @@ bool rpinn_marquardt_solve(RpinnMarquardt *self) {
   }
   invert_damping(self);
   if (self->form == RPINN_MARQUARDT_NO_MATRIX) return begin_gradients(self);
+  if (self->form == RPINN_MARQUARDT_BY_TARGET) {
+    self->phase = RPINN_MARQUARDT_OWN_STEP;
+    return rpinn_marquardt_ask_step(self, self->inverse, self->step);
+  }
   self->phase = RPINN_MARQUARDT_DATA_MATRIX;
   return self->has_partial_prior && rpinn_marquardt_ask_gram(self, self->inverse);
+}
+
+bool rpinn_marquardt_own_step(RpinnMarquardt *self) {
+  self->is_solved = self->own_step.solved;
+  self->phase = RPINN_MARQUARDT_TRY;
+  return false;
 }
 
 /* ---- data space ---- */

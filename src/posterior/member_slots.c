@@ -135,6 +135,14 @@ static RpinnStatus gram(RpinnContext *context, void *data, size_t count, const s
   return rpinn_backend_gram(context, slots->posterior->backend, &batch, inputs, rows, outputs);
 }
 
+static RpinnStatus damped_steps(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                const double *const *thetas, RpinnDampedStep *const *steps) {
+  RpinnMemberSlots *slots = data;
+  RpinnBackend *backend = slots->posterior->backend;
+  RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
+  return backend->operations->damped_steps(context, backend, &batch, steps);
+}
+
 /* ---- the joint energy of theta and eta ---- */
 
 /* members: where slots have priors of their own, the slots whose priors they have; NULL: the posterior's. Elsewhere they may be any numbers,
@@ -237,7 +245,8 @@ static void make_targets(RpinnMemberSlots *slots) {
                                .jacobian = jacobian,
                                .jacobian_times = operations->jacobian_times ? times : NULL,
                                .transposed_times = operations->transposed_times ? transposed : NULL,
-                               .gram = operations->gram ? gram : NULL};
+                               .gram = operations->gram ? gram : NULL,
+                               .damped_steps = operations->damped_steps ? damped_steps : NULL};
   slots->joint = slots->objective;
   slots->joint.num_parameters = rpinn_posterior_num_drawn(posterior);
   slots->joint.evaluate = evaluate_jointly;

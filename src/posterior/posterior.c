@@ -254,7 +254,28 @@ RpinnStatus rpinn_posterior_identify_backend(RpinnContext *context, const RpinnP
   return RPINN_OK;
 }
 
-static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required) {
+bool rpinn_problem_backend_is_open(const RpinnProblem *problem) {
+  return !rpinn_backend_at((size_t)rpinn_settings_choice(&problem->settings, RPINN_SETTING_BACKEND));
+}
+
+/* Into run.yaml as well. */
+static RpinnStatus settle_backend(RpinnContext *context, RpinnPosterior *posterior, RpinnBackendNeed need) {
+  const char *name = need.name;
+  RpinnText reason = {0};
+  if (!rpinn_problem_backend_is_open(posterior->problem)) return RPINN_OK;
+  if (!name && need.num_members) {
+    name = rpinn_backend_choose(context, (double)need.num_members * rpinn_model_products(&posterior->model),
+                                &reason);
+    if (!reason.failed) rpinn_log(context, RPINN_LOG_INFO, "backend auto is %s: %s", name, reason.bytes);
+    rpinn_text_free(&reason);
+  }
+  if (!name) name = rpinn_setting_definition(RPINN_SETTING_BACKEND)->initial;
+  return rpinn_settings_set(context, &posterior->problem->settings, RPINN_SETTING_BACKEND, name,
+                            (RpinnPlace){0});
+}
+
+static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool data_required,
+                         RpinnBackendNeed need) {
   RpinnProblem *problem = posterior->problem;
   RpinnEnergyModel *model = &posterior->model;
   const RpinnResidualProgram **programs;
@@ -272,6 +293,7 @@ static RpinnStatus build(RpinnContext *context, RpinnPosterior *posterior, bool 
   RPINN_TRY(rpinn_unknown_noise_list(context, posterior));
   RPINN_TRY(make_terms(context, posterior, programs));
   RPINN_TRY(make_prior(context, posterior));
+  RPINN_TRY(settle_backend(context, posterior, need));
   return make_backend(context, posterior);
 }
 
@@ -286,13 +308,22 @@ static RpinnPosterior *allocate(void) {
   return posterior;
 }
 
+const char *rpinn_posterior_backend_name(const RpinnPosterior *posterior) {
+  return posterior->problem->settings.values[RPINN_SETTING_BACKEND].text;
+}
+
 RpinnStatus rpinn_posterior_create(RpinnContext *context, const RpinnProblem *problem, bool data_required,
                                    RpinnPosterior **posterior) {
+  return rpinn_posterior_create_for(context, problem, data_required, (RpinnBackendNeed){0}, posterior);
+}
+
+RpinnStatus rpinn_posterior_create_for(RpinnContext *context, const RpinnProblem *problem, bool data_required,
+                                       RpinnBackendNeed need, RpinnPosterior **posterior) {
   *posterior = allocate();
   if (!*posterior) return rpinn_fail_memory(context);
   (*posterior)->seed = setting_seed(problem, RPINN_SETTING_SEED);
   RpinnStatus status = rpinn_problem_fork(context, (*posterior)->arena, problem, &(*posterior)->problem);
-  if (status == RPINN_OK) status = build(context, *posterior, data_required);
+  if (status == RPINN_OK) status = build(context, *posterior, data_required, need);
   if (status != RPINN_OK) {
     rpinn_posterior_destroy(*posterior);
     *posterior = NULL;
@@ -486,6 +517,13 @@ static RpinnStatus squares_gram(void *data, const double *theta, const double *s
                             &rows, &gram);
 }
 
+static RpinnStatus squares_step(void *data, const double *theta, RpinnDampedStep *step) {
+  RpinnPosteriorMember *member = data;
+  RpinnBackend *backend = member->posterior->backend;
+  RpinnBatchMember own = {.theta = theta};
+  return backend->operations->damped_steps(member->context, backend, &(RpinnMemberBatch){1, &own}, &step);
+}
+
 /* With the products that the backend has itself: a method has its own way where there are none. */
 RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosteriorMember *member) {
   const RpinnEnergyModel *model = &member->posterior->model;
@@ -499,7 +537,8 @@ RpinnLeastSquares rpinn_posterior_least_squares(RpinnPosteriorMember *member) {
                              .jacobian = squares_jacobian,
                              .jacobian_times = operations->jacobian_times ? squares_times : NULL,
                              .transposed_times = operations->transposed_times ? squares_transposed : NULL,
-                             .gram = operations->gram ? squares_gram : NULL};
+                             .gram = operations->gram ? squares_gram : NULL,
+                             .damped_step = operations->damped_steps ? squares_step : NULL};
 }
 
 /* ---- starts and offsets ---- */

@@ -45,6 +45,17 @@ struct RpinnPosterior {
       *plans; /* [1 + problem->num_terms] predictions, then terms; each made when first asked for */
 };
 
+/* For a problem that leaves the backend open (`backend: auto`). */
+typedef struct RpinnBackendNeed {
+  const char *name;   /* which it is; NULL: it is chosen, and the log says why … */
+  size_t num_members; /* … by how many are computed at a time; 0: the first of the list, without a word */
+} RpinnBackendNeed;
+RpinnStatus rpinn_posterior_create_for(RpinnContext *context, const RpinnProblem *problem, bool data_required,
+                                       RpinnBackendNeed need, RpinnPosterior **posterior);
+/* Does the problem leave the backend open? */
+bool rpinn_problem_backend_is_open(const RpinnProblem *problem);
+/* The name of the backend that it has. */
+const char *rpinn_posterior_backend_name(const RpinnPosterior *posterior);
 /* What a term of the problem expects, at its points: values [data->terms[term].points.count]. Held-out terms too. */
 RpinnStatus rpinn_posterior_evaluate_term(RpinnContext *context, RpinnPosterior *posterior, size_t term,
                                           const double *theta, double *values);

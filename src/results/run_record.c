@@ -32,7 +32,8 @@ RpinnStatus rpinn_run_make_posteriors(RpinnContext *context, RpinnRun *run, size
   run->posteriors = calloc(num_threads, sizeof(RpinnPosterior *));
   if (!run->posteriors) return rpinn_fail_memory(context);
   run->num_posteriors = num_threads;
-  RPINN_TRY(rpinn_posterior_create(context, run->problem, true, &run->posteriors[0]));
+  RpinnBackendNeed need = {run->backend[0] ? run->backend : NULL, run->members_at_a_time};
+  RPINN_TRY(rpinn_posterior_create_for(context, run->problem, true, need, &run->posteriors[0]));
   for (size_t i = 1; i < num_threads; i++)
     RPINN_TRY(rpinn_posterior_share(context, run->posteriors[0], &run->posteriors[i]));
   return rpinn_draw_outputs_plan(context, run->posteriors[0], &run->outputs);

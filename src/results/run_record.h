@@ -23,6 +23,8 @@ struct RpinnRun {
   RpinnDrawPlan plan;         /* the draws that there are */
   const RpinnDrawKind *draws; /* what the store keeps of them: the method's, or members that were continued */
   uint64_t num_warmup_kept;   /* of each chain, in the store */
+  char backend[32];           /* of the run before, where `backend: auto` goes on with one; or empty … */
+  size_t members_at_a_time;   /* … and by how many members or chains it is chosen */
   size_t num_posteriors;
   RpinnPosterior **posteriors; /* [num_posteriors], one for each thread; the first also serves the results */
   RpinnDrawOutputs outputs;

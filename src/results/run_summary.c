@@ -203,7 +203,7 @@ static void make_json(const Summary *summary, RpinnText *text) {
   rpinn_json_open(&json, NULL, '{');
   rpinn_json_text(&json, "problem", run->problem->name);
   rpinn_json_text(&json, "method", run->problem->settings.values[RPINN_SETTING_METHOD].text);
-  rpinn_json_text(&json, "backend", run->problem->settings.values[RPINN_SETTING_BACKEND].text);
+  rpinn_json_text(&json, "backend", rpinn_posterior_backend_name(run->posteriors[0]));
   rpinn_json_text(&json, "precision", rpinn_run_precision_name(run));
   rpinn_json_number(&json, "seed", (double)run->posteriors[0]->seed);
   rpinn_json_number(&json, "samples", (double)run->results.num_draws);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "backend_choice.h"
 #include "maker.h"
 #include "ranks.h"
 #include "steady_clock.h"
@@ -56,6 +57,7 @@ RpinnStatus rpinn_driver_prepare(RpinnContext *context, const RpinnProblem *prob
   run->wants_end = options->interrupted;
   run->user = options->user;
   driver->shard = run->shard = options->shard;
+  RPINN_TRY(rpinn_driver_choose_backend(context, driver));
   driver->num_threads = run->made_on_threads = choose_threads(driver);
   RPINN_TRY(check_memory(context, driver));
   return rpinn_run_make_posteriors(context, run, driver->num_threads);

@@ -123,8 +123,8 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
       driver, "rpinn %s: %s problem %s, method %s, %llu samples, backend %s %s, %zu threads, seed %llu",
       rpinn_version(), driver->is_new ? "new" : "resumed", run->problem->name,
       run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)run->num_samples,
-      run->problem->settings.values[RPINN_SETTING_BACKEND].text, rpinn_run_precision_name(run),
-      driver->num_threads, (unsigned long long)run->posteriors[0]->seed);
+      rpinn_posterior_backend_name(run->posteriors[0]), rpinn_run_precision_name(run), driver->num_threads,
+      (unsigned long long)run->posteriors[0]->seed);
   RPINN_TRY(advise(context, driver));
   return rpinn_posterior_save(context, run->posteriors[0], run->folder);
 }

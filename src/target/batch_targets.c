@@ -104,6 +104,16 @@ EACH(transposed_of_each, transposed_times(one->data, thetas[k], inputs[k], outpu
 EACH(gram_of_each, gram(one->data, thetas[k], inputs ? inputs[k] : NULL, rows[k], outputs[k]))
 #undef EACH
 
+static RpinnStatus steps_of_each(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                 const double *const *thetas, RpinnDampedStep *const *steps) {
+  const RpinnLeastSquares *one = data;
+  RpinnStatus status = RPINN_OK;
+  (void)context, (void)members;
+  for (size_t k = 0; k < count && status == RPINN_OK; k++)
+    status = one->damped_step(one->data, thetas[k], steps[k]);
+  return status;
+}
+
 RpinnBatchLeastSquares rpinn_least_squares_as_batch(const RpinnLeastSquares *problem) {
   return (RpinnBatchLeastSquares){.num_parameters = problem->num_parameters,
                                   .num_rows = problem->num_rows,
@@ -115,5 +125,6 @@ RpinnBatchLeastSquares rpinn_least_squares_as_batch(const RpinnLeastSquares *pro
                                   .jacobian = problem->jacobian ? jacobian_of_each : NULL,
                                   .jacobian_times = problem->jacobian_times ? times_of_each : NULL,
                                   .transposed_times = problem->transposed_times ? transposed_of_each : NULL,
-                                  .gram = problem->gram ? gram_of_each : NULL};
+                                  .gram = problem->gram ? gram_of_each : NULL,
+                                  .damped_steps = problem->damped_step ? steps_of_each : NULL};
 }

@@ -13,6 +13,7 @@ struct RpinnAnswering {
   const double **thetas, **inputs;
   double *values, **gradients, **parts, **rows, **outputs;
   RpinnAdamState **states;
+  RpinnDampedStep **steps;
 };
 
 const char *rpinn_question_name(RpinnQuestion question) {
@@ -30,7 +31,7 @@ void rpinn_answering_destroy(RpinnAnswering *answering) {
   if (!answering) return;
   void *parts[] = {answering->is_answered, answering->requests, answering->members,   answering->thetas,
                    answering->inputs,      answering->values,   answering->gradients, answering->parts,
-                   answering->rows,        answering->outputs,  answering->states};
+                   answering->rows,        answering->outputs,  answering->states,    answering->steps};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(answering);
 }
@@ -48,9 +49,10 @@ RpinnStatus rpinn_answering_create(RpinnContext *context, size_t capacity, Rpinn
                            .parts = calloc(capacity, sizeof *room->parts),
                            .rows = calloc(capacity, sizeof *room->rows),
                            .outputs = calloc(capacity, sizeof *room->outputs),
-                           .states = calloc(capacity, sizeof *room->states)};
+                           .states = calloc(capacity, sizeof *room->states),
+                           .steps = calloc(capacity, sizeof *room->steps)};
   if (room->is_answered && room->requests && room->members && room->thetas && room->inputs && room->values &&
-      room->gradients && room->parts && room->rows && room->outputs && room->states)
+      room->gradients && room->parts && room->rows && room->outputs && room->states && room->steps)
     return RPINN_OK;
   rpinn_answering_destroy(room);
   *answering = NULL;
@@ -105,6 +107,9 @@ static RpinnStatus call(RpinnContext *context, RpinnAnswering *room, size_t coun
   if (first->question == RPINN_QUESTION_ADAM_ADVANCE)
     return target->objective->adam_advance(context, target->objective->data, count, room->members,
                                            first->rule, room->states, first->num_steps, room->values);
+  if (first->question == RPINN_QUESTION_DAMPED_STEPS)
+    return target->squares->damped_steps(context, target->squares->data, count, room->members, room->thetas,
+                                         room->steps);
   return product_of(first)(context, target->squares->data, count, room->members, room->thetas, room->inputs,
                            room->rows, room->outputs);
 }
@@ -121,6 +126,7 @@ static RpinnStatus answer_some(RpinnContext *context, RpinnAnswering *room, size
     room->rows[k] = request->rows;
     room->outputs[k] = request->output;
     room->states[k] = request->state;
+    room->steps[k] = request->step;
   }
   RPINN_TRY(rpinn_explain_failure(context, "target", rpinn_question_name(room->requests[0]->question),
                                   call(context, room, count)));
@@ -149,6 +155,7 @@ RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
   const double *theta, *input;
   double value, *gradient, *parts, *rows, *output;
   RpinnAdamState *state;
+  RpinnDampedStep *step;
   RpinnAnswering room = {.requests = &request,
                          .members = &member,
                          .thetas = &theta,
@@ -158,6 +165,7 @@ RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
                          .parts = &parts,
                          .rows = &rows,
                          .outputs = &output,
-                         .states = &state};
+                         .states = &state,
+                         .steps = &step};
   return answer_some(context, &room, 1);
 }

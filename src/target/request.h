@@ -17,7 +17,8 @@
   X(JACOBIAN, jacobian)                                                                                      \
   X(JACOBIAN_TIMES, jacobian_times)                                                                          \
   X(TRANSPOSED_TIMES, transposed_times)                                                                      \
-  X(GRAM, gram)
+  X(GRAM, gram)                                                                                              \
+  X(DAMPED_STEPS, damped_steps)
 
 typedef enum RpinnQuestion {
 #define RPINN_QUESTION_ENUM(question, function) RPINN_QUESTION_##question,
@@ -47,6 +48,7 @@ typedef struct RpinnRequest {
   const RpinnAdamRule *rule;
   RpinnAdamState *state;
   size_t num_steps;
+  RpinnDampedStep *step; /* DAMPED_STEPS: with its answer */
 } RpinnRequest;
 
 /* The function that answers, as messages name it. */

@@ -3,11 +3,22 @@
 #include <stdlib.h>
 
 #include "device.h"
+#include "product_library.h"
+#include "steady_clock.h"
+
+enum {
+  PRODUCT_WORKSPACE = 64 << 20, /* bytes that cuBLAS may use: its own choice depends on the GPU's state */
+  PEAK_BLOCKS = 64              /* for each multiprocessor: some milliseconds of looping */
+};
 
 typedef struct CudaDevice {
   RpinnDevice base;
   int index;
+  int is_hopper; /* or later */
   cudaStream_t stream;
+  const RpinnProductLibrary *library; /* NULL: there is none */
+  void *products;                     /* its handle, made when first needed */
+  void *workspace;
 } CudaDevice;
 
 /* One sentence for every way in which a device fails. */
@@ -47,13 +58,18 @@ static RpinnStatus choose(RpinnContext *context, const RpinnDevice *device) {
 
 static void close_device(RpinnDevice *device) {
   CudaDevice *own = (CudaDevice *)device;
+  if (own->products) (void)own->library->destroy(own->products);
+  (void)cudaFree(own->workspace);
   if (own->stream) (void)cudaStreamDestroy(own->stream); /* nothing is left to be done where it fails */
   free(own);
 }
 
 static RpinnStatus allocate(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
   RPINN_TRY(choose(context, device));
-  TRY_CUDA(context, cudaMalloc(memory, bytes), "making room");
+  cudaError_t error = cudaMalloc(memory, bytes);
+  device->is_full = error == cudaErrorMemoryAllocation;
+  if (device->is_full) (void)cudaGetLastError(); /* or the next launch would be told of it */
+  TRY_CUDA(context, error, "making room");
   return RPINN_OK;
 }
 
@@ -107,6 +123,70 @@ static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const
   return wait(context, device, "computing a product");
 }
 
+static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                            const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
+  RpinnLaunch own = *launch;
+  own.stream = ((CudaDevice *)device)->stream;
+  RPINN_TRY(choose(context, device));
+  TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_step(&own, work, step), "starting a step");
+  return wait(context, device, "computing a step");
+}
+
+static RpinnStatus check_library(RpinnContext *context, const CudaDevice *own, int status, const char *what) {
+  if (status == 0) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_DEVICE, "backend cuda: cuBLAS failed while %s: %s", what,
+                    own->library->status_text(status));
+}
+
+static RpinnStatus open_products(RpinnContext *context, CudaDevice *own) {
+  if (own->products) return RPINN_OK;
+  RPINN_TRY(allocate(context, &own->base, PRODUCT_WORKSPACE, &own->workspace));
+  RPINN_TRY(check_library(context, own, own->library->create(&own->products), "being opened"));
+  RPINN_TRY(
+      check_library(context, own, own->library->set_stream(own->products, own->stream), "taking a stream"));
+  return check_library(context, own,
+                       own->library->set_workspace(own->products, own->workspace, PRODUCT_WORKSPACE),
+                       "taking memory");
+}
+
+static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {
+  CudaDevice *own = (CudaDevice *)device;
+  RPINN_TRY(choose(context, device));
+  RPINN_TRY(open_products(context, own));
+  RPINN_TRY(check_library(context, own, rpinn_product_library_multiply(own->library, own->products, product),
+                          "starting a product"));
+  return wait(context, device, "computing a product");
+}
+
+/* The best of a few launches: the first one finds the GPU asleep. */
+static RpinnStatus measure_launches(RpinnContext *context, CudaDevice *own, RpinnDevicePeak peak,
+                                    void *memory, double *rate) {
+  enum { LAUNCHES = 6 };
+  *rate = 0;
+  for (int k = 0; k < LAUNCHES; k++) {
+    double operations, begun = rpinn_steady_seconds();
+    TRY_CUDA(context,
+             (cudaError_t)rpinn_cuda_run_peak(own->stream, peak,
+                                              PEAK_BLOCKS * (int)own->base.num_multiprocessors,
+                                              own->is_hopper, memory, &operations),
+             "starting a loop");
+    RPINN_TRY(wait(context, &own->base, "looping"));
+    double found = operations / (rpinn_steady_seconds() - begun);
+    if (found > *rate) *rate = found;
+  }
+  return RPINN_OK;
+}
+
+static RpinnStatus measure_peak(RpinnContext *context, RpinnDevice *device, RpinnDevicePeak peak,
+                                double *rate) {
+  void *memory = NULL;
+  RPINN_TRY(
+      allocate(context, device, PEAK_BLOCKS * device->num_multiprocessors * 256 * sizeof(double), &memory));
+  RpinnStatus status = measure_launches(context, (CudaDevice *)device, peak, memory, rate);
+  release(device, memory);
+  return status;
+}
+
 static const RpinnDeviceOperations cuda_operations = {.close = close_device,
                                                       .allocate = allocate,
                                                       .release = release,
@@ -114,7 +194,10 @@ static const RpinnDeviceOperations cuda_operations = {.close = close_device,
                                                       .read = read,
                                                       .clear = clear,
                                                       .run_members = run_members,
-                                                      .run_product = run_product};
+                                                      .run_product = run_product,
+                                                      .run_step = run_step,
+                                                      .multiply = multiply,
+                                                      .measure_peak = measure_peak};
 
 /* The first device that is new enough. */
 static RpinnStatus find_device(RpinnContext *context, int *device, struct cudaDeviceProp *properties) {
@@ -128,17 +211,27 @@ static RpinnStatus find_device(RpinnContext *context, int *device, struct cudaDe
                : fail(context, cudaErrorNoDevice, "being chosen");
 }
 
+/* Products by another cuBLAS, or without it, have other bits. */
+static void append_identity(RpinnText *identity, const struct cudaDeviceProp *properties) {
+  const RpinnProductLibrary *library = rpinn_product_library();
+  rpinn_text_append(identity, "compute capability %d.%d, CUDA %d.%d, ", properties->major, properties->minor,
+                    CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  if (library)
+    rpinn_text_append(identity, "cuBLAS %d.%d.%d", library->version / 10000, library->version / 100 % 100,
+                      library->version % 100);
+  else
+    rpinn_text_append(identity, "no cuBLAS");
+}
+
 RpinnStatus rpinn_cuda_device_find(RpinnContext *context, RpinnText *description, RpinnText *identity) {
   struct cudaDeviceProp properties;
-  int index, version = CUDART_VERSION;
+  int index;
   RPINN_TRY(find_device(context, &index, &properties));
   if (description)
     rpinn_text_append(description, "%s, compute capability %d.%d, %d multiprocessors, %zu GiB",
                       properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                       properties.totalGlobalMem >> 30);
-  if (identity)
-    rpinn_text_append(identity, "compute capability %d.%d, CUDA %d.%d", properties.major, properties.minor,
-                      version / 1000, version % 1000 / 10);
+  if (identity) append_identity(identity, &properties);
   return RPINN_OK;
 }
 
@@ -155,6 +248,9 @@ RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device) 
                             .shared_per_multiprocessor = properties.sharedMemPerMultiprocessor,
                             .memory = properties.totalGlobalMem};
   own->index = index;
+  own->is_hopper = properties.major >= 9;
+  own->library = rpinn_product_library();
+  own->base.has_products = own->library != NULL;
   *device = &own->base;
   cudaError_t error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
   if (error == cudaSuccess) return RPINN_OK;

@@ -27,6 +27,7 @@ static const RpinnBackendOperations operations = {.destroy = destroy,
                                                   .jacobian_times = rpinn_cuda_jacobian_times,
                                                   .transposed_times = rpinn_cuda_transposed_times,
                                                   .gram = rpinn_cuda_gram,
+                                                  .damped_steps = rpinn_cuda_damped_steps,
                                                   .adam_advance = rpinn_cuda_adam_advance};
 
 /* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
@@ -53,6 +54,11 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnCudaEngine *engine) {
 
 /* Members that do not take the fastest way, and why. */
 static void say_the_way(RpinnContext *context, const RpinnCudaEngine *engine) {
+  if (!engine->device->has_products)
+    rpinn_log(
+        context, RPINN_LOG_INFO,
+        "backend cuda: there is no cuBLAS (libcublas.so.13, 12 or 11), so that Levenberg–Marquardt takes "
+        "its steps on the host, more slowly");
   if (engine->is_double || engine->terms->is_fast) return;
   rpinn_log(context, RPINN_LOG_INFO, "backend cuda: members take a slower way, for %s",
             engine->terms->placement == RPINN_PLACE_ALL_SHARED
@@ -84,7 +90,9 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
     device->operations->close(device);
     return rpinn_fail_memory(context);
   }
-  engine->base = (RpinnBackend){&operations, model, 1};
+  engine->operations = operations;
+  if (!device->has_products) engine->operations.damped_steps = NULL;
+  engine->base = (RpinnBackend){&engine->operations, model, 1};
   engine->device = device;
   engine->is_double = precision == RPINN_PRECISION_DOUBLE;
   engine->real_size = engine->is_double ? sizeof(double) : sizeof(float);

@@ -6,9 +6,10 @@
 #define RPINN_BACKEND_CUDA_CUDA_ENGINE_H
 
 #include "backend.h"
+#include "device_profile.h"
 #include "device_work.h"
 
-/* Arrays of the device, one part for each member: RpinnDeviceCall and RpinnDeviceProduct say what they are. */
+/* Arrays of the device, one part for each member: RpinnDeviceCall, RpinnDeviceProduct and RpinnDeviceStep say what they are. */
 typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_THETA,
   RPINN_BUFFER_THETA_BEFORE,
@@ -34,6 +35,13 @@ typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_OUTPUTS,
   RPINN_BUFFER_STEPS,
   RPINN_BUFFER_STEP_ROW,
+  RPINN_BUFFER_ROOTS,
+  RPINN_BUFFER_PULL,
+  RPINN_BUFFER_WEIGHED,
+  RPINN_BUFFER_GRAM,
+  RPINN_BUFFER_POINT_WEIGHTS,
+  RPINN_BUFFER_OUTCOME,
+  RPINN_BUFFER_STEP,
   RPINN_NUM_DEVICE_BUFFERS
 } RpinnDeviceBuffer;
 
@@ -44,6 +52,7 @@ typedef struct RpinnGrowingMemory {
 
 typedef struct RpinnCudaEngine {
   RpinnBackend base;
+  RpinnBackendOperations operations; /* what it has on this device */
   RpinnDevice *device;
   bool is_double;
   size_t real_size;
@@ -53,9 +62,11 @@ typedef struct RpinnCudaEngine {
   void *model_scale; /* the model's row scales, on the device */
   RpinnGrowingMemory buffers[RPINN_NUM_DEVICE_BUFFERS];
   RpinnGrowingMemory staging; /* of the host, for one copy at a time */
+  size_t most_members;        /* of a slice, found by running out of memory; 0: no limit so far */
   double step_seconds;        /* of one iteration of Adam of a whole launch, as last seen; 0: none was made */
   size_t step_members;        /* of that launch */
   double launch_seconds;      /* of all launches of Adam so far */
+  double stage_seconds[RPINN_NUM_STAGES];
 } RpinnCudaEngine;
 
 /* Takes over the device, also where it fails. */
@@ -70,6 +81,7 @@ RpinnStatus rpinn_cuda_reserve(RpinnContext *context, RpinnCudaEngine *engine, R
                                size_t bytes, void **memory);
 /* Memory of the host for one copy. */
 RpinnStatus rpinn_cuda_stage(RpinnContext *context, RpinnCudaEngine *engine, size_t bytes, void **memory);
+void rpinn_cuda_release_buffers(RpinnCudaEngine *engine);
 void rpinn_cuda_release_all(RpinnCudaEngine *engine);
 /* Vectors like theta, [N] of each of count members, to a buffer in the device's layout, and back. rest: as in rpinn_layout_pack. */
 RpinnStatus rpinn_cuda_put_vectors(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
@@ -99,11 +111,25 @@ RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine
                                   const RpinnWorkTables *tables, const RpinnMemberBatch *batch,
                                   RpinnAdamState *const *states, size_t first, size_t bytes,
                                   RpinnCudaSlice *slice);
-void rpinn_cuda_slice_close(RpinnCudaSlice *slice);
+void rpinn_cuda_slice_close(RpinnCudaSlice *slice); /* also where it failed to open */
 RpinnStatus rpinn_cuda_put_offsets(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
 RpinnStatus rpinn_cuda_clear_gradient(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
 RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, const RpinnWorkTables *tables,
                               const RpinnCudaSlice *slice);
+
+/* Slices of a batch in turn, each opened, handed to `run` and closed; bytes: as above. Where the device's memory does not do for one, it
+ * is cut in half and tried again, which the log says. */
+typedef RpinnStatus RpinnCudaSliceRun(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                                      const void *wanted);
+RpinnStatus rpinn_cuda_run_slices(RpinnContext *context, RpinnCudaEngine *engine,
+                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch, size_t bytes,
+                                  RpinnCudaSliceRun *run, const void *wanted);
+
+/* ---- Jacobians: cuda_jacobian.c ---- */
+
+/* Results of the slice's points, and with with_slopes what they depend on, Real [num_results][N]: slice->call has where. */
+RpinnStatus rpinn_cuda_form_slopes(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                                   bool with_slopes);
 
 /* ---- what a backend does ---- */
 
@@ -122,6 +148,8 @@ RpinnStatus rpinn_cuda_transposed_times(RpinnContext *context, RpinnBackend *bac
                                         double *const *products);
 RpinnStatus rpinn_cuda_gram(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                             const double *const *scales, double *const *rows, double *const *grams);
+RpinnStatus rpinn_cuda_damped_steps(RpinnContext *context, RpinnBackend *backend,
+                                    const RpinnMemberBatch *batch, RpinnDampedStep *const *steps);
 RpinnStatus rpinn_cuda_evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                                 const RpinnEvaluation *evaluation, double *const *values);
 RpinnStatus rpinn_cuda_prepare(RpinnContext *context, RpinnBackend *backend,

@@ -29,25 +29,37 @@ static RpinnStatus run_product(RpinnContext *context, RpinnCudaEngine *engine, c
                                                  product);
 }
 
-/* Results of points, and with `slopes` their slopes, to rows and J on the device. */
+/* A slope that no point has stays zero from the time when its memory was taken: which ones these are does not change. */
+static RpinnStatus reserve_slopes(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice) {
+  size_t bytes = slice->count * (size_t)engine->terms->work.num_results * engine->base.model->num_parameters *
+                 engine->real_size;
+  bool grows = engine->buffers[RPINN_BUFFER_SLOPES].bytes < bytes;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_SLOPES, bytes, &slice->call.slopes));
+  return grows ? engine->device->operations->clear(context, engine->device, slice->call.slopes, bytes)
+               : RPINN_OK;
+}
+
+RpinnStatus rpinn_cuda_form_slopes(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                                   bool with_slopes) {
+  slice->call.task = RPINN_TASK_JACOBIAN;
+  slice->call.wants_gradient = with_slopes;
+  if (with_slopes) RPINN_TRY(reserve_slopes(context, engine, slice));
+  return rpinn_cuda_launch(context, engine, engine->terms, slice);
+}
+
+/* Results of points, and with with_slopes what they depend on, to rows and J on the device. */
 static RpinnStatus form_rows(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                              bool with_slopes, RpinnDeviceProduct *product) {
   size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters, count = slice->count;
-  size_t slopes = count * (size_t)engine->terms->work.num_results * N * engine->real_size;
-  slice->call.task = RPINN_TASK_JACOBIAN;
-  slice->call.wants_gradient = with_slopes;
-  if (with_slopes) {
-    RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_SLOPES, slopes, &slice->call.slopes));
-    RPINN_TRY(engine->device->operations->clear(context, engine->device, slice->call.slopes, slopes));
-    RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_JACOBIAN, count * M * N * sizeof(double),
-                                 (void **)&product->jacobian));
-  }
-  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  RPINN_TRY(rpinn_cuda_form_slopes(context, engine, slice, with_slopes));
   product->task = RPINN_PRODUCT_ROWS;
   product->row_scale = slice->call.row_scale;
   product->scale_step = slice->call.scale_step;
   product->results = slice->call.results;
   product->slopes = with_slopes ? slice->call.slopes : NULL;
+  if (with_slopes)
+    RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_JACOBIAN, count * M * N * sizeof(double),
+                                 (void **)&product->jacobian));
   RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_ROWS, count * M * sizeof(double),
                                (void **)&product->rows));
   return run_product(context, engine, slice, product);
@@ -71,7 +83,8 @@ static RpinnStatus form_product(RpinnContext *context, RpinnCudaEngine *engine, 
 }
 
 static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
-                             const Wanted *wanted) {
+                             const void *user) {
+  const Wanted *wanted = user;
   size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
   RpinnDeviceProduct product = {0};
   RPINN_TRY(form_rows(context, engine, slice, wants_jacobian(wanted), &product));
@@ -93,16 +106,8 @@ static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, Rpi
 static RpinnStatus run(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                        const Wanted *wanted) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  for (size_t first = 0; first < batch->num_members;) {
-    RpinnCudaSlice slice;
-    RPINN_TRY(rpinn_cuda_slice_open(context, engine, engine->terms, batch, NULL, first,
-                                    bytes_of(engine, wanted), &slice));
-    first += slice.count;
-    RpinnStatus status = run_slice(context, engine, &slice, wanted);
-    rpinn_cuda_slice_close(&slice);
-    RPINN_TRY(status);
-  }
-  return RPINN_OK;
+  return rpinn_cuda_run_slices(context, engine, engine->terms, batch, bytes_of(engine, wanted), run_slice,
+                               wanted);
 }
 
 RpinnStatus rpinn_cuda_residuals(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
@@ -131,27 +136,30 @@ RpinnStatus rpinn_cuda_gram(RpinnContext *context, RpinnBackend *backend, const 
 }
 
 /* One way back through the layers: no J is formed. */
+typedef struct Transposed {
+  const double *const *weights;
+  double *const *products;
+} Transposed;
+
+static RpinnStatus transpose_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                                   const void *user) {
+  const Transposed *wanted = user;
+  slice->call.task = RPINN_TASK_GIVEN;
+  slice->call.wants_gradient = 1;
+  RPINN_TRY(rpinn_cuda_put_numbers(context, engine, RPINN_BUFFER_WEIGHTS, slice->count,
+                                   engine->base.model->num_rows, wanted->weights + slice->first,
+                                   (void **)&slice->call.weights));
+  RPINN_TRY(rpinn_cuda_clear_gradient(context, engine, slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  return rpinn_cuda_get_vectors(context, engine, RPINN_BUFFER_GRADIENT, slice->count,
+                                wanted->products + slice->first);
+}
+
 RpinnStatus rpinn_cuda_transposed_times(RpinnContext *context, RpinnBackend *backend,
                                         const RpinnMemberBatch *batch, const double *const *weights,
                                         double *const *products) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  size_t M = backend->model->num_rows;
-  for (size_t first = 0; first < batch->num_members;) {
-    RpinnCudaSlice slice;
-    RPINN_TRY(rpinn_cuda_slice_open(context, engine, engine->terms, batch, NULL, first, M * sizeof(double),
-                                    &slice));
-    size_t count = slice.count;
-    slice.call.task = RPINN_TASK_GIVEN;
-    slice.call.wants_gradient = 1;
-    RpinnStatus status = rpinn_cuda_put_numbers(context, engine, RPINN_BUFFER_WEIGHTS, count, M,
-                                                weights + first, (void **)&slice.call.weights);
-    if (status == RPINN_OK) status = rpinn_cuda_clear_gradient(context, engine, &slice);
-    if (status == RPINN_OK) status = rpinn_cuda_launch(context, engine, engine->terms, &slice);
-    if (status == RPINN_OK)
-      status = rpinn_cuda_get_vectors(context, engine, RPINN_BUFFER_GRADIENT, count, products + first);
-    rpinn_cuda_slice_close(&slice);
-    RPINN_TRY(status);
-    first += count;
-  }
-  return RPINN_OK;
+  return rpinn_cuda_run_slices(context, engine, engine->terms, batch,
+                               backend->model->num_rows * sizeof(double), transpose_slice,
+                               &(Transposed){weights, products});
 }

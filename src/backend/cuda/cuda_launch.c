@@ -91,6 +91,7 @@ RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine
                                   RpinnCudaSlice *slice) {
   size_t most = engine->device->memory / MEMORY_SHARE / (bytes + bytes_of_member(engine, tables)),
          left = batch->num_members - first;
+  if (engine->most_members && most > engine->most_members) most = engine->most_members;
   *slice = (RpinnCudaSlice){.first = first, .count = left < most ? left : most};
   if (slice->count == 0) slice->count = 1;
   slice->members = malloc(slice->count * sizeof *slice->members);
@@ -105,7 +106,8 @@ RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine
 void rpinn_cuda_slice_close(RpinnCudaSlice *slice) {
   free(slice->members);
   free(slice->vectors);
-  *slice = (RpinnCudaSlice){0};
+  slice->members = NULL;
+  slice->vectors = NULL;
 }
 
 RpinnStatus rpinn_cuda_clear_gradient(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice) {
@@ -121,4 +123,33 @@ RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, co
                         .num_members = slice->count};
   return engine->device->operations->run_members(context, engine->device, &launch, &tables->work,
                                                  &slice->call);
+}
+
+/* Half as many members, with all memory free again: is that worth a try? */
+static bool cut(RpinnContext *context, RpinnCudaEngine *engine, size_t count) {
+  if (!engine->device->is_full || count < 2) return false;
+  engine->most_members = count / 2;
+  rpinn_cuda_release_buffers(engine);
+  if (context) rpinn_context_clear_error(context);
+  rpinn_log(context, RPINN_LOG_WARNING,
+            "backend cuda: the GPU has no memory for %zu members at a time, %zu are tried from now on", count,
+            engine->most_members);
+  return true;
+}
+
+RpinnStatus rpinn_cuda_run_slices(RpinnContext *context, RpinnCudaEngine *engine,
+                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch, size_t bytes,
+                                  RpinnCudaSliceRun *run, const void *wanted) {
+  for (size_t first = 0; first < batch->num_members;) {
+    RpinnCudaSlice slice;
+    engine->device->is_full = false;
+    RpinnStatus status = rpinn_cuda_slice_open(context, engine, tables, batch, NULL, first, bytes, &slice);
+    if (status == RPINN_OK) status = run(context, engine, &slice, wanted);
+    rpinn_cuda_slice_close(&slice);
+    if (status == RPINN_OK)
+      first += slice.count;
+    else if (!cut(context, engine, slice.count))
+      return status;
+  }
+  return RPINN_OK;
 }

@@ -29,9 +29,15 @@ RpinnStatus rpinn_cuda_stage(RpinnContext *context, RpinnCudaEngine *engine, siz
   return RPINN_OK;
 }
 
-void rpinn_cuda_release_all(RpinnCudaEngine *engine) {
-  for (size_t i = 0; i < RPINN_NUM_DEVICE_BUFFERS; i++)
+void rpinn_cuda_release_buffers(RpinnCudaEngine *engine) {
+  for (size_t i = 0; i < RPINN_NUM_DEVICE_BUFFERS; i++) {
     engine->device->operations->release(engine->device, engine->buffers[i].memory);
+    engine->buffers[i] = (RpinnGrowingMemory){0};
+  }
+}
+
+void rpinn_cuda_release_all(RpinnCudaEngine *engine) {
+  rpinn_cuda_release_buffers(engine);
   engine->device->operations->release(engine->device, engine->model_scale);
   free(engine->staging.memory);
 }

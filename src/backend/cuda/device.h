@@ -20,6 +20,12 @@ typedef struct RpinnDeviceOperations {
                              const RpinnDeviceWork *work, const RpinnDeviceCall *call);
   RpinnStatus (*run_product)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnDeviceProduct *product);
+  RpinnStatus (*run_step)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                          const RpinnDeviceWork *work, const RpinnDeviceStep *step);
+  /* For devices with a library of products. A triple's bits may depend on `batch`, which callers keep the same. */
+  RpinnStatus (*multiply)(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *multiply);
+  /* Operations per second, at most. */
+  RpinnStatus (*measure_peak)(RpinnContext *context, RpinnDevice *device, RpinnDevicePeak peak, double *rate);
 } RpinnDeviceOperations;
 
 struct RpinnDevice {
@@ -28,6 +34,8 @@ struct RpinnDevice {
   size_t shared_per_block, shared_per_multiprocessor; /* bytes */
   size_t memory;                                      /* bytes */
   size_t most_members; /* that a group is to have; 0: as many as keep it busy */
+  bool has_products;   /* there is a library for `multiply` */
+  bool is_full;        /* the last call that failed wanted more memory than there was */
 };
 
 /* The GPU of this process, with a stream of its own. A build without CUDA fails with RPINN_ERROR_UNSUPPORTED, a machine without a

@@ -223,4 +223,60 @@ typedef struct RpinnDeviceProduct {
   double *outputs;       /* TIMES [M], GRAM [M][M] */
 } RpinnDeviceProduct;
 
+/* What a device can do at most, by loops in registers: X(PEAK, what does it) */
+#define RPINN_DEVICE_PEAK_LIST(X)                                                                            \
+  X(FLOAT, "FP32")                                                                                           \
+  X(DOUBLE, "FP64")                                                                                          \
+  X(TENSOR_TF32, "TF32 tensor cores")                                                                        \
+  X(TENSOR_DOUBLE, "FP64 tensor cores")
+
+typedef enum RpinnDevicePeak {
+#define RPINN_DEVICE_PEAK_ENUM(peak, name) RPINN_PEAK_##peak,
+  RPINN_DEVICE_PEAK_LIST(RPINN_DEVICE_PEAK_ENUM)
+#undef RPINN_DEVICE_PEAK_ENUM
+      RPINN_NUM_DEVICE_PEAKS
+} RpinnDevicePeak;
+
+/* Steps of Levenberg–Marquardt in data space, for members 0, 1, …, in double. With m = M + 1 and W = [J; q] A^-1/2, of m rows:
+ *
+ *   ROOTS   A^-1 to A^-1/2, in place
+ *   WEIGH   slopes of points to W, of as many members as W has room for
+ *   then the device's library makes G = W W^T, which has J A^-1 q in its last row
+ *   SOLVE   (I + J A^-1 J^T) y = r - J A^-1 q, and what y means for points: J^T y = sum of weights times slopes
+ *   FINISH  d = -A^-1 (q + J^T y) */
+typedef enum RpinnDeviceStepTask {
+  RPINN_STEP_ROOTS,
+  RPINN_STEP_WEIGH,
+  RPINN_STEP_SOLVE,
+  RPINN_STEP_FINISH
+} RpinnDeviceStepTask;
+
+typedef struct RpinnDeviceStep {
+  RpinnDeviceStepTask task;
+  int64_t first;           /* WEIGH: member `first` is the first of W */
+  const double *row_scale; /* as in RpinnDeviceCall */
+  int64_t scale_step;
+  const void *slopes; /* Real [num_results][N] */
+  double *roots;      /* [N] A^-1, then A^-1/2 */
+  const double *pull; /* q [N]; NULL: zero */
+  const double *rows; /* r [M]; NULL: only the trace is wanted */
+  double *weighed;    /* W [m][weighed_stride], zeros behind its N columns */
+  int64_t weighed_stride;
+  double *gram; /* G [m][gram_stride], lower triangle */
+  int64_t gram_stride;
+  double *weights; /* [num_results] of points */
+  double *outcome; /* [2] the trace of J A^-1 J^T, and whether it was solved */
+  double *step;    /* d [N] */
+} RpinnDeviceStep;
+
+/* C = A B^T in double, row by row, for `batch` triples that lie a step apart. */
+typedef struct RpinnDeviceMultiply {
+  int64_t batch;
+  int64_t rows, columns, depth; /* A [rows][depth], B [columns][depth], C [rows][columns] */
+  const double *a, *b;
+  int64_t a_stride, a_step, b_stride, b_step;
+  double *c;
+  int64_t c_stride, c_step;
+} RpinnDeviceMultiply;
+
 #endif

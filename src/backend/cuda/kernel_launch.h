@@ -30,6 +30,11 @@ int rpinn_cuda_run_members_double(const RpinnLaunch *launch, const RpinnDeviceWo
 int rpinn_cuda_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                            const RpinnDeviceProduct *product);
 
+/* One loop of peak_loops.cuh, and its operations; memory: 8 bytes for each of its threads, of which a block has 256. */
+int rpinn_cuda_run_peak(void *stream, RpinnDevicePeak peak, int num_blocks, int is_hopper, void *memory,
+                        double *operations);
+int rpinn_cuda_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,38 +60,64 @@ RPINN_INLINE void level_product(const Member<Real, FAST> &member, const RpinnDev
 
 /* ---- slopes of points ---- */
 
+enum { SLOPE_UNITS = 4 }; /* of the layer, at a point, that a warp has at a time */
+
 /* Slopes of the weights of a level, W[o][i] = sum_c zbar_c[o] a_c[i], for every point of the tile. The first level has the inputs
- * for its a: W[u][d] = zbar_0 x_d + sum of zbar_i over first derivatives in input d. */
+ * for its a: W[u][d] = zbar_0 x_d + sum of zbar_i over first derivatives in input d. Lanes of a warp are neighbours in i, as the
+ * slopes are in memory, and each a_c[i] serves several o. */
+template <class Real, bool FAST>
+RPINN_INLINE void point_slopes_of_units(const Member<Real, FAST> &member, const RpinnDeviceLayer &layer, const RpinnDeviceRun &run,
+                                        const Real *bars, const Real *passed, int stride, int level, int first, int lane, int lanes,
+                                        Real *out) {
+  const RpinnDeviceShape &shape = member.work->shapes[run.shape];
+  int num_channels = 1 + shape.num_first + shape.num_second, step = run.num_points, num_units = least(SLOPE_UNITS, layer.num_out - first);
+  const Real *x = (const Real *)member.work->reals + run.inputs;
+  for (int i = lane; i < layer.num_in; i += lanes) {
+    Real sum[SLOPE_UNITS];
+    RPINN_UNROLL
+    for (int u = 0; u < SLOPE_UNITS; u++) sum[u] = 0;
+    if (level == 0) {
+      for (int u = 0; u < num_units; u++) {
+        const Real *bar = bars + (first + u) * stride;
+        Real all = bar[0] * x[i * step];
+        for (int k = 0; k < shape.num_first; k++)
+          if (shape.input_of_first[k] == i) all += bar[(1 + k) * step];
+        out[(first + u) * layer.num_in + i] = all;
+      }
+      continue;
+    }
+    for (int c = 0; c < num_channels; c++) {
+      Real a = passed[i * stride + c * step];
+      RPINN_UNROLL
+      for (int u = 0; u < SLOPE_UNITS; u++) sum[u] += bars[(first + least(u, num_units - 1)) * stride + c * step] * a;
+    }
+    RPINN_UNROLL
+    for (int u = 0; u < SLOPE_UNITS; u++)
+      if (u < num_units) out[(first + u) * layer.num_in + i] = sum[u];
+  }
+}
+
 template <class Real, bool FAST> RPINN_PHASE void point_slopes(const Member<Real, FAST> &member, const RpinnDeviceTile &tile, int level) {
   const RpinnDeviceWork &work = *member.work;
   const Team team = member.team();
+  int lanes = least(32, team.num_threads), lane = team.thread % lanes;
   for (int f = 0; f < work.num_fields; f++) {
     FieldTile<Real> own = field_tile(member, tile, f);
     if (!has_product(own, GRADIENT_PRODUCT, level)) continue;
     const RpinnDeviceLayer layer = own.layers[level];
-    int stride = own.field.stride, size = layer.num_out * layer.num_in;
-    const Real *bars = own.arrays + level * own.field.array_size, *passed = own.arrays;
+    int num_groups = rounds(layer.num_out, SLOPE_UNITS);
     for (int s = 0; s < own.num_segments; s++) {
       const RpinnDeviceSegment &segment = own.segments[s];
       const RpinnDeviceRun &run = own.runs[s * own.run_step];
       if (!run.num_points) continue;
-      const RpinnDeviceShape &shape = work.shapes[run.shape];
-      const Real *x = (const Real *)work.reals + run.inputs;
-      int num_channels = 1 + shape.num_first + shape.num_second;
-      for (int64_t index = team.thread; index < (int64_t)segment.num_points * size; index += team.num_threads) {
-        int point = (int)(index / size), o = (int)(index % size) / layer.num_in, i = (int)(index % size) % layer.num_in;
-        const Real *bar = bars + o * stride + run.first_column + point;
-        Real sum = 0;
-        if (level == 0) {
-          sum = bar[0] * x[i * run.num_points + point];
-          for (int k = 0; k < shape.num_first; k++)
-            if (shape.input_of_first[k] == i) sum += bar[(1 + k) * run.num_points];
-        } else {
-          const Real *a = passed + i * stride + run.first_column + point;
-          for (int c = 0; c < num_channels; c++) sum += bar[c * run.num_points] * a[c * run.num_points];
-        }
+      for (int index = team.warp; index < segment.num_points * num_groups; index += team.num_warps) {
+        int point = index / num_groups, column = run.first_column + point;
         int64_t result = work.items[segment.item].first_result + segment.first_point + point;
-        member.slopes[result * work.num_parameters + layer.plain + index % size] = sum;
+        RpinnDeviceRun at = run;
+        at.inputs += point;
+        point_slopes_of_units(member, layer, at, own.arrays + level * own.field.array_size + column, (const Real *)own.arrays + column,
+                              own.field.stride, level, index % num_groups * SLOPE_UNITS, lane, lanes,
+                              member.slopes + result * work.num_parameters + layer.plain);
       }
     }
   }

@@ -1,0 +1,131 @@
+/* Whole runs with the backend `cuda`, which the emulated device stands in for: what `backend: auto` chooses, where the choice is kept, and
+ * how a run ends whose device is lost. */
+#include "run_bench.h"
+
+#include "backend.h"
+#include "emulated_device.h"
+
+static const char yaml[] = "name: small\n"
+                           "coordinates: {x: [0, 1]}\n"
+                           "fields: {u: {network: [6, 6]}}\n"
+                           "truth: {u: x^2}\n"
+                           "terms:\n"
+                           "  slope: {expect: \"d(u, x)\", at: {grid: 7}, data: 2*x, noise: 0.1}\n"
+                           "  value: {expect: u, at: {grid: 4}, data: truth, noise: 0.05}\n"
+                           "prior: {scale: 1}\n"
+                           "predict: {grid: 5, quantities: [u]}\n"
+                           "settings: {iterations: 8, threads: 1}\n";
+
+/* ---- what is said ---- */
+
+static char said[1024];
+
+static void note_line(void *user, RpinnLogLevel level, const char *line) {
+  (void)user, (void)level;
+  snprintf(said, sizeof said, "%s", line);
+}
+
+static int setup(void **state) {
+  int failed = run_bench_setup(state);
+  if (failed) return failed;
+  rpinn_backend_replace(&rpinn_cuda_backend, &emulated_cuda_backend);
+  rpinn_context_set_log(((RunBench *)*state)->context, note_line, NULL);
+  said[0] = '\0';
+  return 0;
+}
+
+static int teardown(void **state) {
+  rpinn_backend_replace(&rpinn_cuda_backend, NULL);
+  emulated_device_be_absent(false);
+  emulated_device_fail_at(SIZE_MAX);
+  return run_bench_teardown(state);
+}
+
+static void check_backend(const RunBench *bench, const char *name, const RpinnJsonValue *summary,
+                          const char *backend) {
+  char line[64];
+  snprintf(line, sizeof line, "backend: %s", backend);
+  assert_string_equal(json_text(summary, "backend"), backend);
+  check_true(strstr(run_read(bench, name, "run.yaml"), line) != NULL, "run.yaml of %s lacks '%s'", name,
+             line);
+}
+
+/* ---- auto ---- */
+
+/* 3888 operations of a member make the device worth it from seven members on, and the choice is in the files and in the log. */
+static void many_members_go_to_the_device(void **state) {
+  const RunBench *bench = *state;
+  check_backend(bench, "many", run_make(bench, "many", yaml, "backend=auto samples=7"), "cuda");
+  assert_string_equal(said,
+                      "backend auto is cuda: cuda has an emulated device, which is worth it from 2.7e+04 "
+                      "operations in an iteration of all members on, and there are 2.72e+04");
+  check_backend(bench, "few", run_make(bench, "few", yaml, "backend=auto samples=6"), "cpu");
+  assert_non_null(strstr(said, "backend auto is cpu: cuda has an emulated device"));
+  check_backend(bench, "chains",
+                run_make(bench, "chains", yaml, "backend=auto method=nuts samples=20 chains=2 warmup=20"),
+                "cpu");
+  check_backend(bench, "laplace", run_make(bench, "laplace", yaml, "backend=auto method=laplace samples=9"),
+                "cpu");
+}
+
+static void without_a_device_it_is_cpu(void **state) {
+  const RunBench *bench = *state;
+  emulated_device_be_absent(true);
+  check_backend(bench, "auto", run_make(bench, "auto", yaml, "backend=auto samples=7"), "cpu");
+  assert_string_equal(said, "backend auto is cpu: backend cuda: the emulated device is absent");
+  run_make(bench, "cpu", yaml, "backend=cpu samples=7");
+  assert_string_equal(run_read(bench, "auto", "predictions.csv"), run_read(bench, "cpu", "predictions.csv"));
+  RpinnRun *run;
+  assert_int_equal(run_try(bench, "cuda", yaml, "backend=cuda samples=7", (RpinnRunOptions){0}, &run),
+                   RPINN_ERROR_DEVICE);
+  rpinn_run_destroy(run);
+  assert_string_equal(run_message(bench), "backend cuda: the emulated device is absent");
+}
+
+/* With more members the rule would choose otherwise: the run stays what it is. */
+static void a_resumed_run_keeps_its_backend(void **state) {
+  const RunBench *bench = *state;
+  check_backend(bench, "run", run_make(bench, "run", yaml, "backend=auto samples=6"), "cpu");
+  check_backend(bench, "run", run_resume(bench, "run", yaml, "backend=auto samples=8"), "cpu");
+  check_backend(bench, "other", run_make(bench, "other", yaml, "backend=cuda samples=6"), "cuda");
+  check_backend(bench, "other", run_resume(bench, "other", yaml, "backend=auto samples=8"), "cuda");
+}
+
+static void the_list_says_what_auto_comes_to(void **state) {
+  const RunBench *bench = *state;
+  char line[256];
+  run_require(bench, rpinn_backend_describe(bench->context, "auto", line, sizeof line));
+  assert_string_equal(line, "cuda from 2.7e+04 operations in an iteration of all members on, else cpu");
+  emulated_device_be_absent(true);
+  run_require(bench, rpinn_backend_describe(bench->context, "auto", line, sizeof line));
+  assert_string_equal(line, "cpu");
+}
+
+/* ---- a device that is lost ---- */
+
+/* Members that were finished are safe, and the run ends in the bytes of one that had no trouble. */
+static void a_lost_device_leaves_what_is_done(void **state) {
+  const RunBench *bench = *state;
+  const char *settings = "backend=cuda samples=9 optimizer=lm";
+  RpinnRun *run;
+  run_make(bench, "whole", yaml, settings);
+  emulated_device_fail_at(300);
+  assert_int_equal(run_try(bench, "lost", yaml, settings, (RpinnRunOptions){0}, &run), RPINN_ERROR_DEVICE);
+  rpinn_run_destroy(run);
+  assert_string_equal(run_message(bench), "the emulated device is lost");
+  assert_int_equal(rpinn_status_exit_code(RPINN_ERROR_DEVICE), 1);
+  assert_true(run_has(bench, "lost", "checkpoint.db") && !run_has(bench, "lost", "posterior.nc"));
+  run_resume(bench, "lost", yaml, settings);
+  assert_string_equal(run_read(bench, "lost", "predictions.csv"),
+                      run_read(bench, "whole", "predictions.csv"));
+}
+
+int main(void) {
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+  const struct CMUnitTest tests[] = {TEST(many_members_go_to_the_device), TEST(without_a_device_it_is_cpu),
+                                     TEST(a_resumed_run_keeps_its_backend),
+                                     TEST(the_list_says_what_auto_comes_to),
+                                     TEST(a_lost_device_leaves_what_is_done)};
+#undef TEST
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
