@@ -50,7 +50,8 @@ static int calibrate_into(RpinnContext *context, const Options *options, const c
                                      .user = &line};
   RpinnStatus status = rpinn_calibrate(context, &calibrate, &calibration);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  code = status != RPINN_OK ? report_failure(context, status)
+  code = status != RPINN_OK   ? report_failure(context, status)
+         : launch_is_silent() ? (rpinn_calibration_interrupted(calibration) ? EXIT_INTERRUPTED : EXIT_DONE)
          : shard.shard.count
              ? report_task_shard(shard, options, folder, rpinn_calibration_interrupted(calibration))
              : print_results(calibration, options, folder);
@@ -73,5 +74,6 @@ const Command command_calibrate = {
         "the data decide\n"
         "is decided anew. Writes report.html and calibration.md, .csv and .json; what is scored in --out "
         "is not made again.\n",
+    .ranks = RANKS_TOGETHER,
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_CALIBRATE | OPTIONS_SHARD,
     .run = run_calibrate};

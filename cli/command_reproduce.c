@@ -51,8 +51,12 @@ static int reproduce_into(RpinnContext *context, const Options *options,
   RpinnReproduction *reproduction = NULL;
   RpinnStatus status = rpinn_reproduce(context, reproduce, &reproduction);
   if (line->terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  int code = status == RPINN_ERROR_INTERRUPTED ? report_interruption(reproduce->folder)
-             : status != RPINN_OK              ? report_failure(context, status)
+  bool is_interrupted = status == RPINN_ERROR_INTERRUPTED ||
+                        (status == RPINN_OK && rpinn_reproduction_interrupted(reproduction));
+  int code = launch_is_silent() && is_interrupted ? EXIT_INTERRUPTED
+             : status == RPINN_ERROR_INTERRUPTED  ? report_interruption(reproduce->folder)
+             : status != RPINN_OK                 ? report_failure(context, status)
+             : launch_is_silent()                 ? EXIT_DONE
              : reproduce->shard.shard.count ? report_task_shard(reproduce->shard, options, reproduce->folder,
                                                                 rpinn_reproduction_interrupted(reproduction))
                                             : print_results(reproduction, options, reproduce->folder);
@@ -107,5 +111,6 @@ const Command command_reproduce = {
                "NAME.json\n"
                "and CSV files beside them.\n",
     .print_details = print_names,
+    .ranks = RANKS_TOGETHER,
     .option_sets = OPTIONS_REPRODUCE | OPTIONS_JSON | OPTIONS_SHARD,
     .run = run_reproduce};

@@ -50,7 +50,8 @@ static int search_into(RpinnContext *context, const Options *options, const char
                                 .user = &line};
   RpinnStatus status = rpinn_search_weights(context, &weights, &search);
   if (line.terminal && !options->quiet) fprintf(stderr, "\r\033[K");
-  code = status != RPINN_OK ? report_failure(context, status)
+  code = status != RPINN_OK   ? report_failure(context, status)
+         : launch_is_silent() ? (rpinn_weight_search_interrupted(search) ? EXIT_INTERRUPTED : EXIT_DONE)
          : shard.shard.count
              ? report_task_shard(shard, options, folder, rpinn_weight_search_interrupted(search))
              : print_results(search, options, folder);
@@ -75,5 +76,6 @@ const Command command_weights = {
         "1/noise^2 and epsilon has no meaning: scale and shape of the prior are searched.\n"
         "Writes report.html, weights.md, .csv and .json, and chosen.yaml; what is known in --out is not made "
         "again.\n",
+    .ranks = RANKS_TOGETHER,
     .option_sets = OPTIONS_PROBLEM | OPTIONS_JSON | OPTIONS_WEIGHTS | OPTIONS_SHARD,
     .run = run_weights};

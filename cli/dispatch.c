@@ -76,6 +76,7 @@ static int run_command(const Command *command, int num_words, int argc, char **a
   static Options options;
   options = (Options){.num_words = argc - 1, .words = argv + 1};
   int code = launch_begin(command, argc, argv);
+  options.quiet |= launch_is_silent();
   if (code >= 0) return code;
   code = options_parse(command, argc - 1 - num_words, argv + 1 + num_words, &options);
   return launch_end(code >= 0 ? code : command->run(&options));

@@ -50,9 +50,8 @@ bool launch_leaves_it(const Command *command, int argc, char **argv) {
 
 static int refuse(const Command *command, size_t size) {
   return report_usage(
-      "rpinn %s is work for one process, and %zu were started; expected it without mpirun or srun%s",
-      command->name, size,
-      command->option_sets & OPTIONS_SHARD ? ", or in shards: --shard I/N (docs/clusters.md)" : "");
+      "rpinn %s is work for one process, and %zu were started; expected it without mpirun or srun",
+      command->name, size);
 }
 
 /* Those who do not speak wait: launchers end all processes when the first one fails, and rank 0 has something to say. */

@@ -29,7 +29,10 @@ static int count_others(const Options *options, int at) {
 
 int read_task_shard(RpinnContext *context, const Options *options, RpinnTaskShard *shard) {
   static const char *kept[MOST_WORDS];
-  *shard = (RpinnTaskShard){.arguments = kept};
+  *shard = (RpinnTaskShard){.ranks = launch_ranks(), .arguments = kept};
+  if (shard->ranks && options->num_jobs > 1)
+    return report_usage("--jobs %zu is for one process; of %zu ranks each makes one run at a time",
+                        options->num_jobs, rpinn_ranks_size(shard->ranks));
   int code = read_shard(context, options, &shard->shard);
   if (code >= 0 || !shard->shard.count) return code;
   if (!shard->shard.number)

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "rpinn/ranks.h"
 #include "rpinn/status.h"
 
 #ifdef __cplusplus
@@ -18,10 +19,12 @@ typedef struct RpinnShard {
   size_t number, count;
 } RpinnShard;
 
-/* A shard of a study of many runs. arguments: those of the command that makes the whole of it, without --shard and --out; they are kept with
- * the shard, for whoever merges it. */
+/* A shard of a study of many runs, or the whole by several ranks. arguments: those of the command that makes the whole of it, without --shard and --out;
+ * they are kept with the shard, for whoever merges it. ranks: those that make the runs of one folder together, each called alike; rank 0 has the
+ * results. NULL: one process. */
 typedef struct RpinnTaskShard {
   RpinnShard shard;
+  RpinnRanks *ranks;
   size_t num_arguments;
   const char *const *arguments;
 } RpinnTaskShard;

@@ -76,8 +76,7 @@ static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *po
 
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
   const Job *job = worker;
-  RpinnRunOptions calls = {
-      .num_threads = threads_of_each(job->state->options->num_jobs), .interrupted = is_stopped, .user = pool};
+  RpinnRunOptions calls = {.num_threads = job->state->threads_each, .interrupted = is_stopped, .user = pool};
   News *begins = news_of(NEWS_BEGINS, ""), *ends = news_of(NEWS_ENDS, "");
   if (!begins || !ends) {
     free(begins);
@@ -98,19 +97,23 @@ static bool tick(void *user, uint64_t counted) {
   return rpinn_many_is_interrupted(user);
 }
 
+RpinnTaskPoolOptions rpinn_many_pool(RpinnManyState *state) {
+  return (RpinnTaskPoolOptions){.user = state,
+                                .open_worker = open_job,
+                                .close_worker = free,
+                                .perform = perform,
+                                .handle = handle,
+                                .free_event = free,
+                                .tick = tick};
+}
+
 RpinnStatus rpinn_many_make_side_by_side(RpinnManyState *state) {
   size_t num_jobs = state->options->num_jobs;
   RpinnTaskPoolResult result;
-  RpinnTaskPoolOptions options = {.num_threads =
-                                      num_jobs < state->num_to_make ? num_jobs : state->num_to_make,
-                                  .num_tasks = state->runs->num_tasks,
-                                  .done = state->tasks,
-                                  .user = state,
-                                  .open_worker = open_job,
-                                  .close_worker = free,
-                                  .perform = perform,
-                                  .handle = handle,
-                                  .free_event = free,
-                                  .tick = tick};
+  RpinnTaskPoolOptions options = rpinn_many_pool(state);
+  options.num_threads = num_jobs < state->num_to_make ? num_jobs : state->num_to_make;
+  options.num_tasks = state->runs->num_tasks;
+  options.done = state->tasks;
+  state->threads_each = threads_of_each(num_jobs);
   return state->num_to_make ? rpinn_task_pool_run(state->context, &options, &result) : RPINN_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "many_state.h"
+#include "ranks.h"
 #include "steady_clock.h"
 #include "task_shard.h"
 
@@ -47,11 +48,14 @@ static RpinnStatus deliver_all(RpinnManyState *state) {
 
 RpinnStatus rpinn_many_settle(RpinnManyState *state, const RpinnTaskOutcome *outcome) {
   const RpinnManyRuns *runs = state->runs;
+  state->num_ended++;
   if (outcome->is_stopped) return RPINN_OK;
   bool is_made = outcome->error.status == RPINN_OK;
   state->num_to_make--;
   state->num_made += is_made;
+  pthread_mutex_lock(&state->mutex);
   state->tasks[outcome->task] = is_made ? RPINN_TASK_MADE : RPINN_TASK_FAILED;
+  pthread_mutex_unlock(&state->mutex);
   if (!is_made) {
     state->context->error = outcome->error;
     if (!runs->fail) return outcome->error.status;
@@ -101,16 +105,26 @@ RpinnStatus rpinn_many_runs_make(RpinnContext *context, const RpinnManyRuns *run
                                  const RpinnManyOptions *options, bool *interrupted) {
   RpinnManyState state = {
       .context = context, .runs = runs, .options = options, .started = rpinn_steady_seconds()};
+  size_t num_ranks = options->shard ? rpinn_ranks_size(options->shard->ranks) : 1;
   *interrupted = false;
+  if (options->shard && rpinn_task_shard_follows(options->shard)) {
+    RpinnStatus followed = rpinn_many_make_for_others(&state);
+    *interrupted = state.interrupted;
+    return followed;
+  }
   RPINN_TRY(rpinn_task_shard_claim(context, options));
   state.tasks = calloc(runs->num_tasks + 1, sizeof *state.tasks);
   if (!state.tasks) return rpinn_fail_memory(context);
+  pthread_mutex_init(&state.mutex, NULL);
   RpinnStatus status = recall_all(&state);
   if (status == RPINN_OK) status = rpinn_task_shard_note(&state);
   if (status == RPINN_OK)
-    status = options->num_jobs > 1 ? rpinn_many_make_side_by_side(&state) : make_one_by_one(&state);
+    status = num_ranks > 1           ? rpinn_many_make_with_others(&state)
+             : options->num_jobs > 1 ? rpinn_many_make_side_by_side(&state)
+                                     : make_one_by_one(&state);
   RpinnStatus noted = rpinn_task_shard_note(&state); /* after a failure as well */
   if (status == RPINN_OK) status = noted;
+  pthread_mutex_destroy(&state.mutex);
   if (status == RPINN_ERROR_INTERRUPTED) { /* while something was delivered */
     rpinn_context_clear_error(context);
     state.interrupted = true;

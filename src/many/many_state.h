@@ -2,8 +2,10 @@
 #ifndef RPINN_MANY_MANY_STATE_H
 #define RPINN_MANY_MANY_STATE_H
 
+#include <pthread.h>
 #include <stdint.h>
 
+#include "task_pool.h"
 #include "task_run.h"
 
 typedef enum RpinnTaskState {
@@ -18,10 +20,14 @@ typedef struct RpinnManyState {
   RpinnContext *context;
   const RpinnManyRuns *runs;
   const RpinnManyOptions *options;
-  uint8_t *tasks;       /* [num_tasks] RpinnTaskState */
-  size_t next;          /* the first that is still to be delivered */
+  size_t threads_each; /* of a run; 0: all that there are */
+  pthread_mutex_t
+      mutex;      /* of tasks, where other threads look for one; they are changed by the thread that called */
+  uint8_t *tasks; /* [num_tasks] RpinnTaskState */
+  size_t next;    /* the first that is still to be delivered */
   size_t num_delivered; /* before it */
   size_t num_made, num_to_make;
+  size_t num_ended; /* in this session, whatever came of them */
   double started;
   bool interrupted;
 } RpinnManyState;
@@ -33,7 +39,11 @@ void rpinn_many_begin(const RpinnManyState *state, size_t task);
 /* The run of a task has ended: deliver what is there now, in order. */
 RpinnStatus rpinn_many_settle(RpinnManyState *state, const RpinnTaskOutcome *outcome);
 
-/* many_jobs.c: all that are to be made, options->num_jobs at once. */
+/* many_jobs.c: all that are to be made, options->num_jobs at once; threads that make tasks, as far as they do not depend on which. */
 RpinnStatus rpinn_many_make_side_by_side(RpinnManyState *state);
+RpinnTaskPoolOptions rpinn_many_pool(RpinnManyState *state);
+/* many_ranks.c: all that are to be made, by all ranks; what another rank than the first does meanwhile. */
+RpinnStatus rpinn_many_make_with_others(RpinnManyState *state);
+RpinnStatus rpinn_many_make_for_others(RpinnManyState *state);
 
 #endif

@@ -16,6 +16,14 @@ RpinnShard rpinn_many_shard(const RpinnManyOptions *options) {
   return options->shard ? options->shard->shard : (RpinnShard){0};
 }
 
+bool rpinn_task_shard_follows(const RpinnTaskShard *shard) {
+  return rpinn_ranks_rank(shard->ranks) > 0;
+}
+
+bool rpinn_task_shard_is_part(const RpinnTaskShard *shard) {
+  return shard->shard.count > 0 || rpinn_task_shard_follows(shard);
+}
+
 /* ---- reading ---- */
 
 static RpinnStatus read_texts(RpinnContext *context, RpinnArena *arena, const RpinnJsonValue *object,

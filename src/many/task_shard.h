@@ -20,6 +20,10 @@ typedef struct RpinnTaskShardFile {
 RpinnStatus rpinn_task_shard_read(RpinnContext *context, RpinnArena *arena, const char *folder,
                                   RpinnTaskShardFile *file);
 
+/* Is this one of several ranks, and not the first: it makes the runs that it is given, and nothing else? */
+bool rpinn_task_shard_follows(const RpinnTaskShard *shard);
+/* The same, or a shard: the whole, and what is no run, is made elsewhere. */
+bool rpinn_task_shard_is_part(const RpinnTaskShard *shard);
 /* count 0: all tasks. */
 RpinnShard rpinn_many_shard(const RpinnManyOptions *options);
 /* Bad input: the folder of the study holds a shard, and another one, or the whole study, is to be made there. */

@@ -3,6 +3,7 @@
 
 #include "calibrate_state.h"
 #include "driver.h"
+#include "task_shard.h"
 
 /* Data set k of seed s has the seed 10000 s + k + 1, and seeds end where doubles stop to count. */
 static RpinnStatus check_seed(RpinnContext *context, const RpinnProblem *base) {
@@ -22,9 +23,11 @@ static RpinnStatus calibrate(RpinnContext *context, RpinnCalibration *calibratio
   if (calibration->source == RPINN_FROM_PRIOR) RPINN_TRY(rpinn_calibration_check_prior(context, calibration));
   if (calibration->source == RPINN_FROM_DATA) RPINN_TRY(rpinn_calibration_make_folds(context, calibration));
   RPINN_TRY(rpinn_calibration_list_subjects(context, calibration));
-  RPINN_TRY(rpinn_calibration_claim_folder(context, calibration));
-  bool is_shard = calibration->options->shard.shard.count > 0; /* the whole has it when it is made */
-  if (calibration->source == RPINN_FROM_DATA && !is_shard)
+  if (!rpinn_task_shard_follows(&calibration->options->shard))
+    RPINN_TRY(rpinn_calibration_claim_folder(context, calibration));
+  bool is_part =
+      rpinn_task_shard_is_part(&calibration->options->shard); /* the whole has it when it is made */
+  if (calibration->source == RPINN_FROM_DATA && !is_part)
     RPINN_TRY(rpinn_calibration_leave_each_out(context, calibration));
   return calibration->interrupted ? RPINN_OK : rpinn_calibration_make_rows(context, calibration);
 }

@@ -77,6 +77,7 @@ static RpinnStatus keep_rows(void *user, RpinnContext *context, size_t task, con
 }
 
 RpinnStatus rpinn_calibration_leave_each_out(RpinnContext *context, RpinnCalibration *calibration) {
+  static const RpinnTaskShard whole = {0};
   const RpinnEnergyModel *model = &calibration->base->posteriors[0]->model;
   RpinnManyRuns one = {.num_tasks = 1,
                        .yield_size = calibration->num_subjects * sizeof(RpinnLeftOutRows),
@@ -89,5 +90,5 @@ RpinnStatus rpinn_calibration_leave_each_out(RpinnContext *context, RpinnCalibra
   if (!rpinn_importance_available(model->num_parameters, model->prior_root)) return RPINN_OK;
   one.yields = rpinn_arena_allocate(calibration->arena, 1, one.yield_size);
   if (!one.yields) return rpinn_fail_memory(context);
-  return rpinn_calibration_make_runs(context, calibration, &one);
+  return rpinn_calibration_make_runs(context, calibration, &whole, &one); /* no work for several ranks */
 }

@@ -5,14 +5,14 @@
 #include "calibrate_state.h"
 
 RpinnStatus rpinn_calibration_make_runs(RpinnContext *context, RpinnCalibration *calibration,
-                                        RpinnManyRuns *runs) {
+                                        const RpinnTaskShard *shard, RpinnManyRuns *runs) {
   const RpinnCalibrateOptions *options = calibration->options;
   RpinnManyOptions many = {.num_jobs = options->num_jobs,
                            .interrupted = options->interrupted,
                            .progress = options->progress,
                            .user = options->user,
                            .study = options->folder,
-                           .shard = &options->shard};
+                           .shard = shard};
   char folder[RPINN_PATH_SIZE];
   snprintf(folder, sizeof folder, "%.3900s/runs", options->folder);
   runs->folder = folder;
@@ -120,5 +120,5 @@ RpinnStatus rpinn_calibration_make_rows(RpinnContext *context, RpinnCalibration 
         RPINN_ARENA_NEW(arena, const RpinnCalibrationRow *, calibration->num_data_sets);
     if (!calibration->methods[m].rows) return rpinn_fail_memory(context);
   }
-  return rpinn_calibration_make_runs(context, calibration, &runs);
+  return rpinn_calibration_make_runs(context, calibration, &calibration->options->shard, &runs);
 }

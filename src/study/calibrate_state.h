@@ -143,7 +143,7 @@ RpinnStatus rpinn_calibration_claim_folder(RpinnContext *context, const RpinnCal
 
 /* calibrate_runs.c: make the runs in the folder, where they stay only if they are to; runs: all but their folder. */
 RpinnStatus rpinn_calibration_make_runs(RpinnContext *context, RpinnCalibration *calibration,
-                                        RpinnManyRuns *runs);
+                                        const RpinnTaskShard *shard, RpinnManyRuns *runs);
 /* A row for each data set and method. */
 RpinnStatus rpinn_calibration_make_rows(RpinnContext *context, RpinnCalibration *calibration);
 

@@ -4,6 +4,7 @@
 
 #include "folders.h"
 #include "reproduce_state.h"
+#include "task_shard.h"
 
 /* ---- what is asked for ---- */
 
@@ -127,7 +128,7 @@ static RpinnStatus make_runs(RpinnContext *context, RpinnReproduction *reproduct
 RpinnStatus rpinn_reproduction_make(RpinnContext *context, RpinnReproduction *reproduction) {
   const RpinnReproduceKind *kind = reproduction->entry->kind;
   RPINN_TRY(make_runs(context, reproduction));
-  if (reproduction->interrupted || reproduction->options->shard.shard.count) return RPINN_OK;
+  if (reproduction->interrupted || rpinn_task_shard_is_part(&reproduction->options->shard)) return RPINN_OK;
   RPINN_TRY(kind->finish(context, reproduction));
   return write_files(context, reproduction);
 }
@@ -165,7 +166,8 @@ RpinnStatus rpinn_reproduce(RpinnContext *context, const RpinnReproduceOptions *
                             RpinnReproduction **result) {
   RpinnStatus status = rpinn_reproduction_begin(context, options, result);
   if (status == RPINN_OK) status = rpinn_make_folders(context, options->folder);
-  if (status == RPINN_OK) status = rpinn_reproduction_estimate(context, *result);
+  if (status == RPINN_OK && !rpinn_task_shard_follows(&options->shard))
+    status = rpinn_reproduction_estimate(context, *result);
   if (status == RPINN_OK && !(*result)->interrupted) status = rpinn_reproduction_make(context, *result);
   if (status == RPINN_ERROR_MEMORY) rpinn_fail_memory(context); /* backends report no message of their own */
   if (*result) (*result)->options = NULL;

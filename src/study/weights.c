@@ -3,6 +3,7 @@
 
 #include "driver.h"
 #include "maker.h"
+#include "task_shard.h"
 #include "weights_state.h"
 
 /* ---- methods ---- */
@@ -72,13 +73,15 @@ static RpinnStatus make_all(RpinnContext *context, RpinnWeightSearch *search) {
   RPINN_TRY(rpinn_weights_settle_given(context, search));
   RPINN_TRY(rpinn_weights_list_candidates(context, search));
   RPINN_TRY(rpinn_weights_balance(context, search));
-  bool is_shard = search->options->shard.shard.count > 0; /* the whole looks, and chooses, when it is made */
-  if (!is_shard) RPINN_TRY(rpinn_weights_look(context, search));
+  const RpinnTaskShard *shard = &search->options->shard;
+  if (!rpinn_task_shard_is_part(shard)) /* the whole looks, and chooses, when it is made */
+    RPINN_TRY(rpinn_weights_look(context, search));
   RPINN_TRY(rpinn_weights_make_runs(context, search, RPINN_STAGE_MAP));
   RPINN_TRY(rpinn_weights_make_runs(context, search, RPINN_STAGE_DRAWS));
-  if (is_shard) return RPINN_OK;
-  rpinn_weights_choose(search);
+  if (shard->shard.count) return RPINN_OK;
+  if (!rpinn_task_shard_follows(shard)) rpinn_weights_choose(search);
   RPINN_TRY(rpinn_weights_score_choices(context, search));
+  if (rpinn_task_shard_follows(shard)) return RPINN_OK;
   RPINN_TRY(rpinn_weights_write_tables(context, search));
   return search->options->file ? rpinn_weights_write_problem(context, search) : RPINN_OK;
 }
@@ -90,7 +93,8 @@ static RpinnStatus search_weights(RpinnContext *context, RpinnWeightSearch *sear
   RPINN_TRY(rpinn_weights_read_axes(context, search));
   RPINN_TRY(rpinn_weights_read_rules(context, search));
   RPINN_TRY(check_data_sets(context, search));
-  RPINN_TRY(rpinn_weights_claim_folder(context, search));
+  if (!rpinn_task_shard_follows(&search->options->shard))
+    RPINN_TRY(rpinn_weights_claim_folder(context, search));
   RpinnStatus status = make_all(context, search);
   if (status != RPINN_ERROR_INTERRUPTED) return status;
   rpinn_context_clear_error(context);

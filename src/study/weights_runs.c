@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ranks.h"
 #include "weights_state.h"
 
 /* A list of runs: of each candidate once, or of some on several data sets. */
@@ -163,12 +164,21 @@ static RpinnStatus list_choices(RpinnContext *context, RpinnWeightSearch *search
   return RPINN_OK;
 }
 
+/* What rank 0 has chosen is not known to the others. */
+static RpinnStatus share_list(RpinnContext *context, const RpinnWeightSearch *search, RunList *list) {
+  RPINN_TRY(rpinn_ranks_broadcast(context, search->options->shard.ranks, &list->num_candidates,
+                                  sizeof list->num_candidates));
+  return rpinn_ranks_broadcast(context, search->options->shard.ranks, list->candidates,
+                               RPINN_MAX_WEIGHT_CHOICES * sizeof *list->candidates);
+}
+
 RpinnStatus rpinn_weights_score_choices(RpinnContext *context, RpinnWeightSearch *search) {
   RunList list = {search, search->draw_method,           "draws", "runs of choices", 0,
                   NULL,   search->options->num_data_sets};
   RpinnManyRuns runs;
   if (!search->num_quantities) return RPINN_OK;
   RPINN_TRY(list_choices(context, search, &list));
+  RPINN_TRY(share_list(context, search, &list));
   if (!list.num_data_sets) return make_at_hand(context, &list, RPINN_STAGE_DRAWS);
   RPINN_TRY(make_list(context, &list, &runs));
   for (size_t k = 0; k < list.num_candidates; k++) {

@@ -116,8 +116,6 @@ for kind in "${launchers[@]}"; do
   has "$err" "this folder holds a run already"
   ranks 2 "$kind" 2 report members
   has "$err" "rpinn report is work for one process, and 2 were started"
-  ranks 2 "$kind" 2 calibrate small.yaml --datasets 2
-  has "$err" "or in shards: --shard I/N"
   ranks 0 "$kind" 3 --version
   if (($(wc -l <<< "$out") != 1)); then complain "not one rank speaks: $out"; fi
   ranks 0 "$kind" 2 list
