@@ -288,12 +288,19 @@ static RpinnStatus create_plain(RpinnContext *context, const RpinnEnergyModel *m
   return create_over(context, &rpinn_plain_backend, &required_functions, model, precision, backend);
 }
 
+/* As that of the backend inside: its bits. */
+static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
+  return rpinn_cpu_backend.identify(context, line);
+}
+
 enum { BOTH = 1u << RPINN_PRECISION_FLOAT | 1u << RPINN_PRECISION_DOUBLE };
 
 const RpinnBackendOperations mock_backend = {
-    .usual_precision = RPINN_PRECISION_FLOAT, .precisions = BOTH, .create = create};
-const RpinnBackendOperations mock_bare_backend = {
-    .usual_precision = RPINN_PRECISION_FLOAT, .precisions = BOTH, .create = create_bare};
+    .usual_precision = RPINN_PRECISION_FLOAT, .precisions = BOTH, .identify = identify, .create = create};
+const RpinnBackendOperations mock_bare_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
+                                                  .precisions = BOTH,
+                                                  .identify = identify,
+                                                  .create = create_bare};
 const RpinnBackendOperations mock_plain_backend = {.usual_precision = RPINN_PRECISION_DOUBLE,
                                                    .precisions = 1u << RPINN_PRECISION_DOUBLE,
                                                    .create = create_plain};

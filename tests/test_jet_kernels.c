@@ -34,7 +34,7 @@ typedef struct Results {
   Real last_bias_sums[MAX_WIDTH], last_weight_sums[MAX_WIDTH];
   Real input_a[CHANNELS][MAX_ELEMENTS], input_kept[MAX_ELEMENTS];
   Real input_bias_sums[MAX_WIDTH], input_weight_sums[MAX_FIRST][MAX_WIDTH];
-  Real outputs[MAX_POINTS], output_weight_sums[MAX_WIDTH];
+  Real output_weight_sums[MAX_WIDTH];
 } Results;
 
 typedef struct Shape {
@@ -145,7 +145,6 @@ static void run_last(const RpinnPointwise *kernels, Case *test, Results *results
                         weight_sums);
   kernels->tile_fold(run->width, run->tile_length, bias_sums, results->last_bias_sums);
   kernels->tile_fold(run->width, run->tile_length, weight_sums, results->last_weight_sums);
-  kernels->output_forward(run->num_points, run->width, a.at[0], test->output_weights, results->outputs);
 }
 
 static void run_input(const RpinnPointwise *kernels, Case *test, Results *results) {
@@ -242,10 +241,9 @@ static void check_hidden(Case *test, Results *results) {
 
 static void check_last(Case *test, Results *results) {
   const size_t width = test->run.width, num_elements = test->num_elements;
-  long double weight_sums[MAX_WIDTH] = {0}, bias_sums[MAX_WIDTH] = {0}, outputs[MAX_POINTS] = {0};
+  long double weight_sums[MAX_WIDTH] = {0}, bias_sums[MAX_WIDTH] = {0};
   for (size_t e = 0; e < num_elements; e++) {
     bias_sums[e % width] += (long double)results->last_z_bars[0][e];
-    outputs[e / width] += (long double)results->a[0][e] * (long double)test->output_weights[e % width];
     for (size_t c = 0; c < test->num_channels; c++)
       weight_sums[e % width] += (long double)test->output_bars[c][e / width] * (long double)results->a[c][e];
   }
@@ -254,7 +252,6 @@ static void check_last(Case *test, Results *results) {
   check_units(width, results->last_bias_sums, bias_sums);
   check_units(width, results->last_weight_sums, weight_sums);
   check_units(width, results->output_weight_sums, weight_sums);
-  check_units(test->run.num_points, results->outputs, outputs);
 }
 
 static void check_input(Case *test, Results *results) {

@@ -43,9 +43,17 @@ static RpinnStatus advise(RpinnContext *context, RpinnText *line) {
   return RPINN_OK;
 }
 
+/* The number goes up with every change of the kernels that changes bits: an older run is not continued with other ones. */
+static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
+  (void)context;
+  rpinn_text_append(line, "kernels 2");
+  return RPINN_OK;
+}
+
 /* What an engine does is in the operations of its precision; these only make one. */
 const RpinnBackendOperations rpinn_cpu_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
                                                   .precisions = 1u << RPINN_PRECISION_FLOAT |
                                                                 1u << RPINN_PRECISION_DOUBLE,
+                                                  .identify = identify,
                                                   .advise = advise,
                                                   .create = create};

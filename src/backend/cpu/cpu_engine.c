@@ -26,8 +26,8 @@ RpinnFieldPass **RPINN_REAL_NAME(rpinn_cpu_passes_create)(const RpinnCpuEngine *
   const RpinnEnergyModel *model = engine->base.model;
   RpinnFieldPass **passes = calloc(model->num_fields, sizeof *passes);
   for (size_t f = 0; passes && f < model->num_fields; f++) {
-    passes[f] =
-        RPINN_REAL_NAME(rpinn_field_pass_create)(&model->networks[f], engine->kernels, work->max_rows[f] + 1);
+    passes[f] = RPINN_REAL_NAME(rpinn_field_pass_create)(&model->networks[f], engine->kernels,
+                                                         engine->products, work->max_rows[f] + 1);
     if (passes[f]) continue;
     RPINN_REAL_NAME(rpinn_cpu_passes_destroy)(model, passes);
     return NULL;
@@ -65,8 +65,7 @@ static void destroy(RpinnBackend *backend) {
                    engine->jacobian_scale,
                    engine->block_rows,
                    engine->block_product,
-                   engine->square,
-                   engine->columns};
+                   engine->panel};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(engine);
 }
@@ -127,6 +126,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
   if (good) {
     engine->base = (RpinnBackend){&RPINN_REAL_NAME(rpinn_cpu_operations), model, 1};
     engine->kernels = RPINN_REAL_NAME(rpinn_pointwise)(isa);
+    engine->products = RPINN_REAL_NAME(rpinn_matrix_products)(isa);
     engine->prior_mean = find_prior_mean(model);
     engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
     engine->passes = engine->work ? RPINN_REAL_NAME(rpinn_cpu_passes_create)(engine, engine->work) : NULL;

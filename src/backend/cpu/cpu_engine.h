@@ -1,4 +1,4 @@
-/* The backend `cpu` in one precision: OpenBLAS for the products, our own vector code for the rest.
+/* The backend `cpu` in one precision: our own vector code, and OpenBLAS for products with the Jacobian.
  *
  * One member at a time. Its work is cut into blocks in a way that depends on the problem alone, and OpenBLAS
  * runs on one thread, so a member's bits depend on nothing but its own inputs. Rows are formed and energies
@@ -16,6 +16,7 @@
 typedef struct RpinnCpuEngine {
   RpinnBackend base;
   const RpinnPointwise *kernels;
+  const RpinnMatrixProducts *products;
   RpinnCpuWork *work;              /* the terms */
   RpinnFieldPass **passes;         /* [num_fields] for blocks of work */
   const Real **outputs;            /* [num_fields] */
@@ -41,10 +42,10 @@ typedef struct RpinnCpuEngine {
   double *jacobian_scale; /* [M] */
   Real *block_rows;       /* [rows of the largest block][N] */
   double *block_product;  /* [rows of the largest block] */
-  Real *square, *columns; /* [M][M], [M][RPINN_CPU_PIECE] */
+  Real *panel;            /* [RPINN_GRAM_PANEL] */
 } RpinnCpuEngine;
 
-enum { RPINN_CPU_PIECE = 512 }; /* columns of J at a time, in products with it */
+enum { RPINN_CPU_PIECE = 512 }; /* columns of J at a time, in J v */
 
 /* ---- life: cpu_engine.c ---- */
 

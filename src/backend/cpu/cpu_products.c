@@ -1,5 +1,4 @@
 /* Products with the Jacobian: J v, J^T w and J D J^T. */
-#include <math.h>
 #include <string.h>
 
 #include "blas.h"
@@ -111,30 +110,16 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_transposed_times)(RpinnContext *context, R
 
 /* ---- J D J^T ---- */
 
-/* columns [M][count] = J's columns from `first` on, times sqrt(scale) */
-static void pack_columns(RpinnCpuEngine *engine, const double *scale, size_t first, size_t count) {
-  size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
-  Real root[RPINN_CPU_PIECE];
-  for (size_t j = 0; j < count; j++) root[j] = scale ? (Real)sqrt(scale[first + j]) : 1;
-  for (size_t i = 0; i < M; i++)
-    for (size_t j = 0; j < count; j++)
-      engine->columns[i * count + j] = root[j] * engine->jacobian[i * N + first + j];
-}
-
 /* A piece of the columns at a time; the sum over pieces is in double. Summed in float all the way it gets eigenvalues below
- * zero, and Levenberg–Marquardt cannot solve for its steps any more when they matter most. J itself stays as it is, for J v
- * at the same point. */
+ * zero, and Levenberg–Marquardt cannot solve for its steps any more when they matter most. */
 static void multiply_gram(RpinnCpuEngine *engine, const double *scale, double *product) {
   size_t M = engine->base.model->num_rows, N = engine->base.model->num_parameters;
-  for (size_t first = 0; first < N; first += RPINN_CPU_PIECE) {
-    size_t count = N - first < RPINN_CPU_PIECE ? N - first : RPINN_CPU_PIECE;
-    pack_columns(engine, scale, first, count);
-    RPINN_BLAS(syrk)
-    (CblasRowMajor, CblasLower, CblasNoTrans, (int)M, (int)count, 1, engine->columns, (int)count, 0,
-     engine->square, (int)M);
-    for (size_t i = 0; i < M; i++)
-      for (size_t k = 0; k <= i; k++)
-        product[i * M + k] = (first ? product[i * M + k] : 0) + (double)engine->square[i * M + k];
+  Real own_scale[RPINN_GRAM_COLUMNS];
+  memset(product, 0, M * M * sizeof *product);
+  for (size_t first = 0; first < N; first += RPINN_GRAM_COLUMNS) {
+    size_t count = N - first < RPINN_GRAM_COLUMNS ? N - first : RPINN_GRAM_COLUMNS;
+    for (size_t j = 0; j < count; j++) own_scale[j] = scale ? (Real)scale[first + j] : 1;
+    engine->products->add_gram(M, count, engine->jacobian + first, N, own_scale, engine->panel, product);
   }
   for (size_t i = 0; i < M; i++)
     for (size_t k = 0; k < i; k++) product[k * M + i] = product[i * M + k];
@@ -145,9 +130,8 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_gram)(RpinnContext *context, RpinnBackend 
                                             double *const *rows, double *const *grams) {
   RpinnCpuEngine *engine = (RpinnCpuEngine *)backend;
   size_t M = backend->model->num_rows;
-  if (!engine->square) engine->square = RPINN_REAL_NAME(rpinn_cpu_reals)(M * M);
-  if (!engine->columns) engine->columns = RPINN_REAL_NAME(rpinn_cpu_reals)(M * RPINN_CPU_PIECE);
-  if (!engine->square || !engine->columns) return rpinn_fail_memory(context);
+  if (!engine->panel) engine->panel = RPINN_REAL_NAME(rpinn_cpu_reals)(RPINN_GRAM_PANEL);
+  if (!engine->panel) return rpinn_fail_memory(context);
   for (size_t k = 0; k < batch->num_members; k++) {
     RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
     RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));

@@ -1,8 +1,7 @@
 /* Programs at points, cut into blocks: what an energy or a prediction is made of.
  *
  * An item is a program at a list of points (a term, a quantity). Items are cut into segments and segments
- * gathered into blocks, so that the matrices of a block stay small enough for the fast path of the matrix
- * products and for the cache. How they are cut depends on the networks and the points alone, never on threads
+ * gathered into blocks, so that the matrices of a block stay small enough for the cache. How they are cut depends on the networks and the points alone, never on threads
  * or members. */
 #ifndef RPINN_BACKEND_CPU_CPU_WORK_H
 #define RPINN_BACKEND_CPU_CPU_WORK_H

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas.h"
-
 typedef struct HiddenLayer {
   size_t num_in, num_out, tile_length;
   RealBits *tile_rows;    /* tile */
@@ -16,6 +14,7 @@ typedef struct HiddenLayer {
 struct RpinnFieldPass {
   const RpinnNetwork *network;
   const RpinnPointwise *kernels;
+  const RpinnMatrixProducts *products;
   size_t num_hidden, max_rows, max_width;
   HiddenLayer *layers;                       /* [num_hidden] */
   Real *input_weights[RPINN_JET_MAX_INPUTS]; /* tiles of the first layer's columns */
@@ -76,11 +75,14 @@ static void place(RpinnFieldPass *pass, Cutter *cutter) {
 }
 
 RpinnFieldPass *RPINN_REAL_NAME(rpinn_field_pass_create)(const RpinnNetwork *network,
-                                                         const RpinnPointwise *kernels, size_t max_rows) {
+                                                         const RpinnPointwise *kernels,
+                                                         const RpinnMatrixProducts *products,
+                                                         size_t max_rows) {
   RpinnFieldPass *pass = calloc(1, sizeof *pass);
   if (!pass) return NULL;
   pass->network = network;
   pass->kernels = kernels;
+  pass->products = products;
   pass->num_hidden = network->num_layers - 1;
   pass->max_rows = max_rows;
   pass->layers = calloc(pass->num_hidden, sizeof *pass->layers);
@@ -141,9 +143,7 @@ void RPINN_REAL_NAME(rpinn_field_pass_set)(RpinnFieldPass *pass, const Real *the
     const Real *W = weights_of(pass, l);
     kernels->tile_fill(layer->num_out, layer->tile_length, W + layer->num_in * layer->num_out, layer->bias);
     memset(layer->bias_sums, 0, layer->tile_length * sizeof(Real));
-    if (l) RPINN_BLAS(omatcopy)
-    (CblasRowMajor, CblasTrans, (int)layer->num_out, (int)layer->num_in, 1, W, (int)layer->num_in,
-     layer->transposed, (int)layer->num_out);
+    if (l) pass->products->transpose(layer->num_out, layer->num_in, W, layer->transposed);
   }
   const Real *W = weights_of(pass, 0);
   for (size_t d = 0; d < first->num_in; d++) {
@@ -201,8 +201,8 @@ const Real *RPINN_REAL_NAME(rpinn_field_pass_forward)(RpinnFieldPass *pass, cons
   for (size_t l = 0; l < pass->num_hidden; l++) {
     HiddenLayer *layer = &pass->layers[l];
     if (l)
-      blas_product(num_rows, layer->num_out, layer->num_in, pass->layers[l - 1].a, layer->transposed,
-                   layer->z);
+      pass->products->multiply(num_rows, layer->num_in, layer->num_out, pass->layers[l - 1].a,
+                               layer->transposed, weights_of(pass, l), layer->z);
     for (size_t r = 0; r < num_runs; r++) {
       const RpinnFieldRun *run = &runs[r];
       if (!run->num_points) continue;
@@ -218,8 +218,8 @@ const Real *RPINN_REAL_NAME(rpinn_field_pass_forward)(RpinnFieldPass *pass, cons
     }
   }
   const HiddenLayer *last = &pass->layers[pass->num_hidden - 1];
-  kernels->output_forward(num_rows, last->num_out, last->a, weights_of(pass, pass->num_hidden),
-                          pass->outputs);
+  pass->products->multiply_vector(num_rows, last->num_out, last->a, weights_of(pass, pass->num_hidden),
+                                  pass->outputs);
   for (size_t r = 0; r < num_runs; r++) /* the bias belongs to values only */
     for (size_t p = 0; p < runs[r].num_points; p++) pass->outputs[runs[r].first_row + p] += pass->output_bias;
   return pass->outputs;
@@ -276,18 +276,12 @@ static void swap_bars(RpinnFieldPass *pass) {
   pass->other_bars = swap;
 }
 
-/* Wbar += zbar^T a in pieces of about GRADIENT_ROWS rows, at which OpenBLAS is fastest. */
-static void add_weight_gradient(const RpinnFieldPass *pass, size_t l, size_t num_rows, Real *gradient) {
-  enum { GRADIENT_ROWS = 128 };
+/* abar of the layer below, from zbar of layer l. */
+static void reverse_product(RpinnFieldPass *pass, size_t l, size_t num_rows) {
   const HiddenLayer *layer = &pass->layers[l];
-  const Real *a = pass->layers[l - 1].a;
-  size_t pieces = (num_rows + GRADIENT_ROWS - 1) / GRADIENT_ROWS;
-  for (size_t piece = 0; piece < pieces; piece++) {
-    size_t first = num_rows * piece / pieces, last = num_rows * (piece + 1) / pieces;
-    Real keep = pass->gradient_is_set || piece ? 1 : 0;
-    blas_transposed_product(layer->num_out, layer->num_in, last - first, pass->bars + first * layer->num_out,
-                            a + first * layer->num_in, keep, gradient);
-  }
+  pass->products->multiply(num_rows, layer->num_out, layer->num_in, pass->bars, weights_of(pass, l),
+                           layer->transposed, pass->other_bars);
+  swap_bars(pass);
 }
 
 void RPINN_REAL_NAME(rpinn_field_pass_reverse)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
@@ -312,9 +306,9 @@ void RPINN_REAL_NAME(rpinn_field_pass_reverse)(RpinnFieldPass *pass, const Rpinn
       else
         reverse_hidden(pass, &runs[r], l);
     }
-    add_weight_gradient(pass, l, num_rows, gradient_of(pass, gradient, l));
-    blas_product(num_rows, layer->num_in, layer->num_out, pass->bars, weights_of(pass, l), pass->other_bars);
-    swap_bars(pass);
+    pass->products->add_gradient(num_rows, layer->num_out, layer->num_in, pass->bars, pass->layers[l - 1].a,
+                                 pass->gradient_is_set, gradient_of(pass, gradient, l));
+    reverse_product(pass, l, num_rows);
   }
   for (size_t r = 0; r < num_runs; r++)
     if (runs[r].num_points) reverse_input(pass, &runs[r]);
@@ -419,7 +413,6 @@ void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const Rpin
     }
     layer->z = own_z;
     if (!l) break;
-    blas_product(num_rows, layer->num_in, layer->num_out, pass->bars, weights_of(pass, l), pass->other_bars);
-    swap_bars(pass);
+    reverse_product(pass, l, num_rows);
   }
 }

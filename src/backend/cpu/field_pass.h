@@ -2,15 +2,14 @@
  *
  * A block is a list of runs; a run is the network at the points of one segment, with the channels that the
  * segment's program asks for. Rows of a block: run by run, channel by channel, point by point. The layout and
- * the pointwise formulas are those of pointwise.h; what is between them are matrix products:
- *
- *   z^l = a^(l-1) W^lT            Wbar^l += zbar^lT a^(l-1)            abar^(l-1) = zbar^l W^l
+ * the pointwise formulas are those of pointwise.h; what is between them are the matrix products of matrix_products.h.
  *
  * Derivatives here are with respect to the scaled inputs and of the unscaled output: channel_map.h
  * translates. */
 #ifndef RPINN_BACKEND_CPU_FIELD_PASS_H
 #define RPINN_BACKEND_CPU_FIELD_PASS_H
 
+#include "matrix_products.h"
 #include "network.h"
 #include "pointwise.h"
 
@@ -35,7 +34,9 @@ typedef struct RpinnFieldPass RpinnFieldPass;
 
 /* For blocks of at most max_rows rows. NULL when out of memory. */
 RpinnFieldPass *RPINN_REAL_NAME(rpinn_field_pass_create)(const RpinnNetwork *network,
-                                                         const RpinnPointwise *kernels, size_t max_rows);
+                                                         const RpinnPointwise *kernels,
+                                                         const RpinnMatrixProducts *products,
+                                                         size_t max_rows);
 void RPINN_REAL_NAME(rpinn_field_pass_destroy)(RpinnFieldPass *pass);
 
 /* Take new parameters (theta: of all networks and unknowns) and forget the sums of the last reverse pass. */

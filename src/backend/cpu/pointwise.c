@@ -384,23 +384,6 @@ static void input_reverse(const RpinnJetRun *run, const RpinnJetInputs *inputs, 
 
 /* ---- the last layer ---- */
 
-static void output_forward(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs) {
-  for (size_t row = 0; row < num_rows; row++) {
-    RealVector sums[RPINN_GROUP_VECTORS] = {{0}};
-    const Real *units = a + row * width;
-    size_t u = 0;
-    for (; u + RPINN_REAL_GROUP <= width; u += RPINN_REAL_GROUP)
-      for (size_t part = 0; part < RPINN_GROUP_VECTORS; part++)
-        sums[part] = vector_fma(vector_load(units + u + part * LANES),
-                                vector_load(weights + u + part * LANES), sums[part]);
-    for (size_t part = 0; u < width; part++, u += LANES) {
-      size_t count = width - u < LANES ? width - u : LANES;
-      sums[part] = vector_fma(load_lanes(units + u, count), load_lanes(weights + u, count), sums[part]);
-    }
-    outputs[row] = vector_group_sum(sums);
-  }
-}
-
 /* One vector of units: down all rows. */
 RPINN_INLINE void output_reverse_units(size_t num_rows, size_t width, const Real *a, const Real *weights,
                                        const Real *output_bars, Real *bars, Real *weight_sums, size_t count) {
@@ -561,7 +544,6 @@ const RpinnPointwise RPINN_POINTWISE_TABLE = {.activation_evaluate = activation_
                                               .last_reverse = last_reverse,
                                               .input_forward = input_forward,
                                               .input_reverse = input_reverse,
-                                              .output_forward = output_forward,
                                               .output_reverse = output_reverse,
                                               .outer_sum = outer_sum,
                                               .adam_update = adam_update,

@@ -81,9 +81,7 @@ typedef struct RpinnPointwise {
                         const Real *kept, const Real *const *a_bars, Real *bias_sums,
                         Real *const *weight_sums);
 
-  /* The last layer, one output: outputs[row] = sum_u a[row][u] weights[u]. */
-  void (*output_forward)(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs);
-  /* bars[row][u] = output_bars[row] weights[u]; weight_sums[u] += sum_row output_bars[row] a[row][u]. */
+  /* The last layer, one output: bars[row][u] = output_bars[row] weights[u]; weight_sums[u] += sum_row output_bars[row] a[row][u]. */
   void (*output_reverse)(size_t num_rows, size_t width, const Real *a, const Real *weights,
                          const Real *output_bars, Real *bars, Real *weight_sums);
 

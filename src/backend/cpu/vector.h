@@ -79,6 +79,53 @@ RPINN_INLINE RealVector vector_magnitude(RealVector a) {
   return (RealVector)((BitsVector)a & ~(BitsVector)vector_fill(-RPINN_REAL(0.0)));
 }
 
+/* ---- across lanes ---- */
+
+#ifdef __clang__
+#define RPINN_SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define RPINN_SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (BitsVector){__VA_ARGS__})
+#endif
+
+typedef struct VectorPair {
+  RealVector even, odd;
+} VectorPair;
+
+/* Two vectors as blocks of `size` lanes, x0 x1 x2 … and y0 y1 y2 …, to x0 y0 x2 y2 … and x1 y1 x3 y3 …: the step from
+ * which transposed squares and sums of many vectors are made. size: a power of two below the number of lanes, constant. */
+RPINN_INLINE VectorPair vector_exchange(RealVector x, RealVector y, size_t size) {
+#if defined(RPINN_ISA_IS_AVX512) && defined(RPINN_REAL_FLOAT)
+  if (size == 8)
+    return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+                        RPINN_SHUFFLE(x, y, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)};
+  if (size == 4)
+    return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
+                        RPINN_SHUFFLE(x, y, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)};
+  if (size == 2)
+    return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
+                        RPINN_SHUFFLE(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)};
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
+                      RPINN_SHUFFLE(x, y, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)};
+#elif defined(RPINN_ISA_IS_AVX512) || (defined(RPINN_ISA_IS_AVX2) && defined(RPINN_REAL_FLOAT))
+  if (size == 4)
+    return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 2, 3, 8, 9, 10, 11),
+                        RPINN_SHUFFLE(x, y, 4, 5, 6, 7, 12, 13, 14, 15)};
+  if (size == 2)
+    return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 8, 9, 4, 5, 12, 13),
+                        RPINN_SHUFFLE(x, y, 2, 3, 10, 11, 6, 7, 14, 15)};
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 8, 2, 10, 4, 12, 6, 14),
+                      RPINN_SHUFFLE(x, y, 1, 9, 3, 11, 5, 13, 7, 15)};
+#elif defined(RPINN_ISA_IS_AVX2) || defined(RPINN_REAL_FLOAT)
+  if (size == 2) return (VectorPair){RPINN_SHUFFLE(x, y, 0, 1, 4, 5), RPINN_SHUFFLE(x, y, 2, 3, 6, 7)};
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 4, 2, 6), RPINN_SHUFFLE(x, y, 1, 5, 3, 7)};
+#else
+  (void)size;
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 2), RPINN_SHUFFLE(x, y, 1, 3)};
+#endif
+}
+
+/* ---- sums over groups of lanes ---- */
+
 enum { RPINN_GROUP_VECTORS = RPINN_REAL_GROUP / RPINN_VECTOR_LANES };
 
 #ifdef RPINN_ISA_HAS_NO_INTRINSICS

@@ -1,10 +1,14 @@
 /* Which of the compiled kernels a machine gets, and tiles; one precision. */
+#include "matrix_products.h"
 #include "pointwise.h"
 
-extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_portable);
+#define TABLES(isa)                                                                                          \
+  extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_##isa);                                        \
+  extern const RpinnMatrixProducts RPINN_REAL_NAME(rpinn_matrix_products_##isa);
+TABLES(portable)
 #ifdef RPINN_HAVE_X86_KERNELS
-extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_avx2);
-extern const RpinnPointwise RPINN_REAL_NAME(rpinn_pointwise_avx512);
+TABLES(avx2)
+TABLES(avx512)
 #endif
 
 const RpinnPointwise *RPINN_REAL_NAME(rpinn_pointwise)(RpinnIsa isa) {
@@ -14,6 +18,15 @@ const RpinnPointwise *RPINN_REAL_NAME(rpinn_pointwise)(RpinnIsa isa) {
   if (isa == RPINN_ISA_AVX512) return &RPINN_REAL_NAME(rpinn_pointwise_avx512);
 #endif
   return &RPINN_REAL_NAME(rpinn_pointwise_portable);
+}
+
+const RpinnMatrixProducts *RPINN_REAL_NAME(rpinn_matrix_products)(RpinnIsa isa) {
+  if (!rpinn_isa_is_available(isa)) return NULL;
+#ifdef RPINN_HAVE_X86_KERNELS
+  if (isa == RPINN_ISA_AVX2) return &RPINN_REAL_NAME(rpinn_matrix_products_avx2);
+  if (isa == RPINN_ISA_AVX512) return &RPINN_REAL_NAME(rpinn_matrix_products_avx512);
+#endif
+  return &RPINN_REAL_NAME(rpinn_matrix_products_portable);
 }
 
 size_t RPINN_REAL_NAME(rpinn_tile_length)(size_t width) {

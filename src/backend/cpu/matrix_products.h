@@ -1,0 +1,54 @@
+/* The matrix products of the CPU backend, in one precision: one table of functions per instruction set.
+ *
+ *   z^l = a^(l-1) W^lT        Wbar^l += zbar^lT a^(l-1)        abar^(l-1) = zbar^l W^l        J D J^T
+ *
+ * Those of layers are small and of odd widths, as the networks have them, and the same weights meet many rows. Matrices are
+ * row-major without gaps, unless a distance between rows is given.
+ *
+ * A product is cut into tiles of several rows by a few vectors whose sums stay in registers: each step takes one column
+ * of the first factor, a number for every row of the tile, and one row of the second, the vectors. The columns of a layer that
+ * are left over when its width is cut into groups of RPINN_REAL_GROUP would waste most of a vector. Where they are few, at most
+ * a quarter of a group, they are computed along the other dimension: as scalar products of rows, for which the second
+ * factor is given transposed as well, and in Wbar as rows of its transpose. (Rows that share such a vector cost as much in
+ * blends as they save, measured on Zen 4.)
+ *
+ * Bits. An element's sum is taken in an order that the sizes of its matrices alone decide, with fused multiply-adds, so that
+ * every instruction set that has these gives the same bits. Second factors are read up to a group beyond their end; what is
+ * read there is not used. */
+#ifndef RPINN_BACKEND_CPU_MATRIX_PRODUCTS_H
+#define RPINN_BACKEND_CPU_MATRIX_PRODUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "isa.h"
+#include "real.h"
+
+enum {
+  RPINN_GRAM_COLUMNS = 1024,                                   /* at most in one call of add_gram */
+  RPINN_GRAM_PANEL = RPINN_GRAM_COLUMNS * 4 * RPINN_REAL_GROUP /* room that it needs */
+};
+
+typedef struct RpinnMatrixProducts {
+  /* c [num_rows][num_out] = a [num_rows][num_in] weights [num_in][num_out];  transposed [num_out][num_in]: the weights
+   * once more. */
+  void (*multiply)(size_t num_rows, size_t num_in, size_t num_out, const Real *a, const Real *weights,
+                   const Real *transposed, Real *c);
+  /* gradient [num_out][num_in] = bars^T a, added to what it holds where `adds`;  bars [num_rows][num_out],
+   * a [num_rows][num_in] */
+  void (*add_gradient)(size_t num_rows, size_t num_out, size_t num_in, const Real *bars, const Real *a,
+                       bool adds, Real *gradient);
+  /* outputs[row] = sum_u a[row][u] weights[u] */
+  void (*multiply_vector)(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs);
+  /* to [num_columns][num_rows] = the transpose of from [num_rows][num_columns] */
+  void (*transpose)(size_t num_rows, size_t num_columns, const Real *from, Real *to);
+  /* The lower triangle of gram [num_rows][num_rows] += A diag(scale) A^T, A [num_rows][num_columns] with its rows `distance`
+   * apart. Sums over 512 columns are in this precision, sums of these in double. panel: room for RPINN_GRAM_PANEL. */
+  void (*add_gram)(size_t num_rows, size_t num_columns, const Real *a, size_t distance, const Real *scale,
+                   Real *panel, double *gram);
+} RpinnMatrixProducts;
+
+/* The kernels for one instruction set; NULL where this machine or this build has none. */
+const RpinnMatrixProducts *RPINN_REAL_NAME(rpinn_matrix_products)(RpinnIsa isa);
+
+#endif
