@@ -14,7 +14,7 @@ static void run_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, cons
 }
 
 extern "C" void emulated_run_members(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
-  bool has_points = call->task == RPINN_TASK_JACOBIAN;
+  bool has_points = call->task == RPINN_TASK_JACOBIAN && call->wants_gradient;
   if (launch->is_double)
     has_points ? run_all<double, false, true>(launch, work, call) : run_all<double, false, false>(launch, work, call);
   else if (has_points)

@@ -21,7 +21,7 @@ static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
 const RpinnBackendOperations rpinn_cuda_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
                                                    .precisions = 1u << RPINN_PRECISION_FLOAT |
                                                                  1u << RPINN_PRECISION_DOUBLE,
-                                                   .worth_products = 2e9, /* docs/cuda.md has the figures */
+                                                   .worth_products = 8e9, /* bench/results/cuda.md says why */
                                                    .describe = describe,
                                                    .identify = identify,
                                                    .create = create};

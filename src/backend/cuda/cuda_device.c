@@ -211,11 +211,12 @@ static RpinnStatus find_device(RpinnContext *context, int *device, struct cudaDe
                : fail(context, cudaErrorNoDevice, "being chosen");
 }
 
-/* Products by another cuBLAS, or without it, have other bits. */
+/* Products by another cuBLAS or without it, and of batches of another size, which the size of the GPU decides, have other bits. */
 static void append_identity(RpinnText *identity, const struct cudaDeviceProp *properties) {
   const RpinnProductLibrary *library = rpinn_product_library();
-  rpinn_text_append(identity, "compute capability %d.%d, CUDA %d.%d, ", properties->major, properties->minor,
-                    CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  rpinn_text_append(identity, "compute capability %d.%d, %d multiprocessors, %zu GiB, CUDA %d.%d, ",
+                    properties->major, properties->minor, properties->multiProcessorCount,
+                    properties->totalGlobalMem >> 30, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
   if (library)
     rpinn_text_append(identity, "cuBLAS %d.%d.%d", library->version / 10000, library->version / 100 % 100,
                       library->version % 100);

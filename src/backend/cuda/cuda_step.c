@@ -6,22 +6,29 @@
 #include "cuda_engine.h"
 #include "steady_clock.h"
 
-enum { BLOCK = 256 /* rows of G in one product */, MOST_IN_CHUNK = 16 };
-static const size_t chunk_bytes = (size_t)2 << 30; /* of W, at most */
+enum {
+  BLOCK = 128, /* rows of G in one product */
+  CHUNK_SHARE =
+      8, /* multiprocessors for a member of a chunk: larger ones fill the device better, and have more places to pad */
+  MEMORY_SHARE = 32 /* W takes at most this part of the device's memory, for other threads have one too */
+};
 
-/* Sizes, which follow from the model. */
+/* Sizes, which follow from the model and the device. */
 typedef struct Sizes {
   size_t M, N, m;
   size_t weighed_stride, gram_stride; /* even, so that two numbers are one load */
   size_t chunk;                       /* members of W */
 } Sizes;
 
-static Sizes find_sizes(const RpinnEnergyModel *model) {
+static Sizes find_sizes(const RpinnCudaEngine *engine) {
+  const RpinnEnergyModel *model = engine->base.model;
+  const RpinnDevice *device = engine->device;
   Sizes sizes = {.M = model->num_rows, .N = model->num_parameters, .m = model->num_rows + 1};
   sizes.weighed_stride = (sizes.N + 3) / 4 * 4;
   sizes.gram_stride = (sizes.m + 3) / 4 * 4;
-  sizes.chunk = MOST_IN_CHUNK;
-  while (sizes.chunk > 1 && sizes.chunk * sizes.m * sizes.weighed_stride * sizeof(double) > chunk_bytes)
+  sizes.chunk = device->num_multiprocessors < CHUNK_SHARE ? 1 : device->num_multiprocessors / CHUNK_SHARE;
+  while (sizes.chunk > 1 &&
+         sizes.chunk * sizes.m * sizes.weighed_stride * sizeof(double) > device->memory / MEMORY_SHARE)
     sizes.chunk /= 2;
   return sizes;
 }
@@ -159,7 +166,7 @@ static RpinnStatus run_chunks(RpinnContext *context, RpinnCudaEngine *engine, co
 static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                              const void *user) {
   RpinnDampedStep *const *steps = (RpinnDampedStep *const *)user + slice->first;
-  Sizes sizes = find_sizes(engine->base.model);
+  Sizes sizes = find_sizes(engine);
   RpinnDeviceStep step = {0};
   double begun = rpinn_steady_seconds();
   RPINN_TRY(put_inputs(context, engine, slice, steps, &step));
@@ -181,7 +188,7 @@ static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, Rpi
 RpinnStatus rpinn_cuda_damped_steps(RpinnContext *context, RpinnBackend *backend,
                                     const RpinnMemberBatch *batch, RpinnDampedStep *const *steps) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  Sizes sizes = find_sizes(backend->model);
+  Sizes sizes = find_sizes(engine);
   return rpinn_cuda_run_slices(context, engine, engine->terms, batch, bytes_of(engine, &sizes), run_slice,
                                steps);
 }

@@ -41,7 +41,7 @@ struct RpinnDevice {
 /* The GPU of this process, with a stream of its own. A build without CUDA fails with RPINN_ERROR_UNSUPPORTED, a machine without a
  * GPU that can be used with RPINN_ERROR_DEVICE, both with a sentence. */
 RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device);
-/* Could one be opened? Its name and size as a line, and what bits depend on: the architecture and the version of CUDA. Either may
+/* Could one be opened? Its name and size as a line, and what bits depend on: its architecture and size and the versions of CUDA and cuBLAS. Either may
  * be NULL. */
 RpinnStatus rpinn_cuda_device_find(RpinnContext *context, RpinnText *description, RpinnText *identity);
 

@@ -12,11 +12,22 @@ __global__ void __launch_bounds__(RPINN_DEVICE_MAX_THREADS, 1)
   run_member<Real, FAST, POINTS>(work, call, (int64_t)blockIdx.x, shared_memory<Real>());
 }
 
+/* Let a kernel have all the shared memory that a block can. The limit belongs to the kernel and not to a launch: threads that each set what
+ * their own launch needs would lower it for one another. */
+static inline cudaError_t allow_shared_memory(const void *kernel) {
+  cudaFuncAttributes attributes;
+  int device = 0, most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, kernel);
+  if (error != cudaSuccess) return error;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
+}
+
 template <class Real, bool FAST, bool POINTS>
 static int launch_members(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
   auto kernel = member_kernel<Real, FAST, POINTS>;
-  cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->shared_bytes);
+  cudaError_t error = allow_shared_memory((const void *)kernel);
   if (error != cudaSuccess) return (int)error;
   kernel<<<(unsigned)launch->num_members, (unsigned)work->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
       *work, *call);
