@@ -45,6 +45,8 @@ RpinnStatus rpinn_member_store_open_existing(RpinnContext *context, const char *
 /* Was the store made with this identity? Bad input, as above, where not. */
 RpinnStatus rpinn_member_store_check_identity(RpinnContext *context, RpinnMemberStore *store,
                                               const char *identity);
+/* Can the file system lock it? Where not, nothing keeps another process from writing to it, too. */
+bool rpinn_member_store_is_locked(const RpinnMemberStore *store);
 /* Commits what is pending, as far as possible: call flush before to hear of failures. */
 void rpinn_member_store_close(RpinnMemberStore *store);
 

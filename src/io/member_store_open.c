@@ -3,12 +3,13 @@
  * Why this form. A rollback journal, not a write-ahead log: members are only ever added, and pages added at
  * the end need no journal, so every byte is written once; and after a clean close there is a single file.
  * locking_mode EXCLUSIVE keeps the lock between transactions, so that it guards the directory for as long as
- * the store is open, and the kernel drops it with the process. */
+ * the store is open, and the kernel drops it with the process. Where the file system cannot lock, there is none, and callers can ask. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "file_lock.h"
 #include "identity_difference.h"
 #include "store_database.h"
 
@@ -99,7 +100,8 @@ static RpinnStatus open_to_read(RpinnContext *context, RpinnMemberStore *store) 
 static RpinnStatus open_database(RpinnContext *context, RpinnMemberStore *store, const char *identity) {
   /* To read needs READWRITE as well: the journal of a killed writer has to be played back. */
   int flags = SQLITE_OPEN_READWRITE | (identity ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
-  int code = sqlite3_open_v2(store->path, &store->database, flags, NULL);
+  store->is_locked = rpinn_file_can_be_locked(store->path);
+  int code = sqlite3_open_v2(store->path, &store->database, flags, store->is_locked ? NULL : "unix-none");
   if (!store->database) return rpinn_fail_memory(context);
   if (code != SQLITE_OK) return rpinn_store_fail(context, store, "open");
   sqlite3_extended_result_codes(store->database, 1);
@@ -148,6 +150,10 @@ RpinnStatus rpinn_member_store_open(RpinnContext *context, const char *path, con
 RpinnStatus rpinn_member_store_open_existing(RpinnContext *context, const char *path,
                                              RpinnMemberStore **store) {
   return open_store(context, path, NULL, store);
+}
+
+bool rpinn_member_store_is_locked(const RpinnMemberStore *store) {
+  return store->is_locked;
 }
 
 void rpinn_member_store_close(RpinnMemberStore *store) {

@@ -40,6 +40,7 @@ struct RpinnMemberStore {
   size_t capacity;
   size_t piece_bytes; /* of the pieces that states are cut into */
   bool has_pieces;    /* the table is there */
+  bool is_locked;     /* the file system can lock files */
 };
 
 /* "cannot VERB 'PATH': …" for a code of SQLite, or for its last failure. */

@@ -24,6 +24,10 @@
 #include "stored_run.h"
 #include "vti_file.h"
 
+static const char no_lock[] =
+    "the file system of '%s' cannot lock files: nothing keeps two processes from writing to this run at the "
+    "same time; see that only one does, or choose a folder elsewhere";
+
 static RpinnStatus open_store(RpinnContext *context, RpinnDriver *driver) {
   RpinnRun *run = driver->run;
   RpinnText identity = {0};
@@ -35,6 +39,8 @@ static RpinnStatus open_store(RpinnContext *context, RpinnDriver *driver) {
   RpinnStatus status = rpinn_run_identity(context, run->posteriors[0], &identity);
   if (status == RPINN_OK) status = rpinn_learnt_check(context, driver, identity.bytes);
   if (status == RPINN_OK) status = rpinn_member_store_open(context, path, identity.bytes, &run->store);
+  if (status == RPINN_OK && !rpinn_member_store_is_locked(run->store) && !rpinn_run_follows(driver))
+    rpinn_log(context, RPINN_LOG_WARNING, no_lock, path);
   if (status == RPINN_OK) status = rpinn_run_check_shard(context, driver);
   if (status == RPINN_OK) status = rpinn_learnt_take(context, driver);
   rpinn_text_free(&identity);
@@ -125,6 +131,7 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
       run->problem->settings.values[RPINN_SETTING_METHOD].text, (unsigned long long)run->num_samples,
       rpinn_posterior_backend_name(run->posteriors[0]), rpinn_run_precision_name(run), driver->num_threads,
       (unsigned long long)run->posteriors[0]->seed);
+  if (!rpinn_member_store_is_locked(run->store)) rpinn_driver_log(driver, no_lock, run->folder);
   RPINN_TRY(advise(context, driver));
   return rpinn_posterior_save(context, run->posteriors[0], run->folder);
 }

@@ -48,8 +48,9 @@ if (($(grep -c . <<< "$mpi") > 1)); then complain "more than one file includes M
 # Files are written whole by src/base/part_file.c. What it cannot do:
 #   run_folder.c  run.log grows line by line
 #   draw_spool.c  a scratch file without a name
+#   file_lock.c   an empty file, to try locks with
 writers=$(grep -rnE '\<(fopen|fdopen|freopen) *\([^;]*"[^"]*[wa+]|\<(open|openat) *\([^;]*O_(WRONLY|RDWR|CREAT)|\<(creat|mkstemp|tmpfile) *\(' \
-  src cli | grep -vE '^src/(base/part_file|run/run_folder|results/draw_spool)\.c:' || true)
+  src cli | grep -vE '^src/(base/part_file|run/run_folder|results/draw_spool|io/file_lock)\.c:' || true)
 if [[ -n $writers ]]; then complain "files written without src/base/part_file.h:" "$writers"; fi
 
 # What others read of a run is read: only the driver puts something into its store.
