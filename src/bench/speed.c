@@ -6,8 +6,11 @@
  *             are needed
  *   share     work / time per iteration / rate of fused multiply-adds in registers, and of bare sgemm [H x H x rows]
  *   pair      two threads on two members: throughput over one thread, divided by the same for bare sgemm
+ *   crowd     a member for each processor, all at once: throughput over as many times that of one alone
  *   Jacobian  time of the dense Jacobian of one member / time of one gradient, both in double
  *   J D J^T   (work + M (M+1) N) / time / rate in registers: what Levenberg–Marquardt and Laplace's method do at a point
+ *   predict   the forward products of the fields at the points of `predict:`, for the channels that are needed / time / rate in
+ *             registers: what the pass over the draws does for each
  *   SVGD      time of an iteration / time of its gradients and two products, see svgd_speed.h
  *   NUTS      time of a leapfrog, over whole transitions / time of an Adam iteration on the same problem */
 #include <cblas.h>
@@ -20,6 +23,7 @@
 
 #include "machine_peak.h"
 #include "posterior.h"
+#include "processors.h"
 #include "rpinn/nuts.h"
 #include "rpinn/version.h"
 #include "speed.h"
@@ -142,18 +146,22 @@ static double iteration_rate(Member *member, clockid_t clock, double seconds) {
   return (double)count / elapsed;
 }
 
+/* Multiplications of the hidden layers for one row. */
+static double hidden_products(const RpinnNetwork *network) {
+  double products = 0;
+  for (size_t l = 1; l + 1 < network->num_layers; l++)
+    products += (double)(network->width[l] * network->width[l + 1]);
+  return products;
+}
+
 static double count_work(const Case *line, const RpinnPosterior *posterior) {
   double work = 0;
   for (size_t t = 0; t < posterior->model.num_terms; t++) {
     const RpinnTermModel *term = &posterior->model.terms[t];
     if (line->reference_term_only && posterior->fitted[t] != posterior->problem->reference_term) continue;
-    for (size_t f = 0; f < posterior->model.num_fields; f++) {
-      const RpinnNetwork *network = &posterior->networks[f];
-      double products = 0;
-      for (size_t l = 1; l + 1 < network->num_layers; l++)
-        products += (double)(network->width[l] * network->width[l + 1]);
-      work += 3 * 2 * products * (double)(term->num_points * term->program->channels[f].count);
-    }
+    for (size_t f = 0; f < posterior->model.num_fields; f++)
+      work += 3 * 2 * hidden_products(&posterior->networks[f]) *
+              (double)(term->num_points * term->program->channels[f].count);
   }
   return work;
 }
@@ -184,6 +192,50 @@ static double pair_gain(Worker workers[2]) {
   work_for(&workers[0]);
   pthread_join(other, NULL);
   return (workers[0].rate + workers[1].rate) / alone;
+}
+
+/* ---- all threads ---- */
+
+typedef struct Crowd {
+  size_t count;
+  Member *members;
+  Worker *workers;
+  pthread_t *threads;
+} Crowd;
+
+static RpinnStatus create_crowd(RpinnContext *context, Crowd *crowd) {
+  const Case *line = &rpinn_speed_cases[0];
+  size_t count = rpinn_processors_allowed();
+  crowd->members = calloc(count, sizeof *crowd->members);
+  crowd->workers = calloc(count, sizeof *crowd->workers);
+  crowd->threads = calloc(count, sizeof *crowd->threads);
+  if (!crowd->members || !crowd->workers || !crowd->threads) return rpinn_fail_memory(context);
+  for (; crowd->count < count; crowd->count++)
+    RPINN_TRY(create_member(context, line, "float", &crowd->members[crowd->count]));
+  return RPINN_OK;
+}
+
+static void destroy_crowd(Crowd *crowd) {
+  for (size_t k = 0; k < crowd->count; k++) destroy_member(&crowd->members[k]);
+  free(crowd->members);
+  free(crowd->workers);
+  free(crowd->threads);
+}
+
+static double crowd_efficiency(Crowd *crowd, double seconds) {
+  double rate = 0;
+  for (size_t k = 0; k < crowd->count; k++)
+    crowd->workers[k] = (Worker){.member = &crowd->members[k], .seconds = seconds};
+  work_for(&crowd->workers[0]);
+  double alone = crowd->workers[0].rate;
+  size_t started = 1;
+  while (started < crowd->count &&
+         pthread_create(&crowd->threads[started], NULL, work_for, &crowd->workers[started]) == 0)
+    started++;
+  work_for(&crowd->workers[0]);
+  for (size_t k = 1; k < started; k++) pthread_join(crowd->threads[k], NULL);
+  for (size_t k = 0; k < started; k++) rate += crowd->workers[k].rate;
+  return started == crowd->count ? rate / (alone * (double)crowd->count) : (double)NAN;
 }
 
 /* ---- Jacobian ---- */
@@ -266,6 +318,44 @@ static RpinnStatus gram_seconds(RpinnContext *context, GramWork *work, double *s
   return RPINN_OK;
 }
 
+/* ---- predictions ---- */
+
+typedef struct PredictWork {
+  Member member;
+  double *values; /* [quantities][points] */
+} PredictWork;
+
+static RpinnStatus create_predict_work(RpinnContext *context, PredictWork *work) {
+  RPINN_TRY(create_member(context, &rpinn_speed_cases[GRAM_CASE], "float", &work->member));
+  RpinnPosterior *posterior = work->member.posterior;
+  work->values = calloc(posterior->problem->num_predicted * posterior->data->predict.count, sizeof(double));
+  if (!work->values) return rpinn_fail_memory(context);
+  return rpinn_posterior_predict(context, posterior, work->member.state.theta,
+                                 work->values); /* which is planned now */
+}
+
+static void destroy_predict_work(PredictWork *work) {
+  destroy_member(&work->member);
+  free(work->values);
+}
+
+static double predict_operations(const PredictWork *work) {
+  const RpinnPosterior *posterior = work->member.posterior;
+  double operations = 0;
+  for (size_t q = 0; q < posterior->problem->num_predicted; q++)
+    for (size_t f = 0; f < posterior->model.num_fields; f++)
+      operations += 2 * hidden_products(&posterior->networks[f]) *
+                    (double)(posterior->data->predict.count * posterior->predictions[q]->channels[f].count);
+  return operations;
+}
+
+static RpinnStatus predict_seconds(RpinnContext *context, PredictWork *work, double *seconds) {
+  double start = now(own_clock);
+  RPINN_TRY(rpinn_posterior_predict(context, work->member.posterior, work->member.state.theta, work->values));
+  *seconds = now(own_clock) - start;
+  return RPINN_OK;
+}
+
 /* ---- NUTS ---- */
 
 /* A chain on a member of its own. Its steps are so short that no trajectory turns back before it is full. */
@@ -315,7 +405,9 @@ typedef struct Setup {
   Member second; /* of the first case, for two threads */
   Products products, second_products;
   JacobianWork jacobian;
+  Crowd crowd;
   GramWork gram;
+  PredictWork predict;
   RpinnSvgdSpeed *svgd;
   NutsWork nuts;
 } Setup;
@@ -339,6 +431,12 @@ static RpinnStatus measure_long(RpinnContext *context, RpinnSpeed *bench, Setup 
   RPINN_TRY(gram_seconds(context, &setup->gram, seconds));
   double peak = 0.5 * (before + peak_rate(RPINN_PRECISION_FLOAT));
   bench->gram[repetition] = bench->gram_work / *seconds / peak;
+  bench->crowd[repetition] = crowd_efficiency(&setup->crowd, 0.05);
+  before = peak_rate(RPINN_PRECISION_FLOAT);
+  seconds = &bench->predict_seconds[repetition];
+  RPINN_TRY(predict_seconds(context, &setup->predict, seconds));
+  peak = 0.5 * (before + peak_rate(RPINN_PRECISION_FLOAT));
+  bench->predict[repetition] = bench->predict_work / *seconds / peak;
   return rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[repetition],
                                   &bench->svgd_seconds[repetition]);
 }
@@ -391,6 +489,10 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
   RPINN_TRY(create_jacobian_work(context, &setup->jacobian));
   RPINN_TRY(create_gram_work(context, &setup->gram));
   bench->gram_work = gram_operations(&setup->gram);
+  RPINN_TRY(create_predict_work(context, &setup->predict));
+  bench->predict_work = predict_operations(&setup->predict);
+  RPINN_TRY(create_crowd(context, &setup->crowd));
+  bench->num_threads = setup->crowd.count;
   bench->blas_share = rpinn_blas_share_of_peak();
   RPINN_TRY(rpinn_posterior_advise(context, setup->gram.member.posterior, &bench->advice));
   if (bench->advice.failed) return rpinn_fail_memory(context);
@@ -432,6 +534,8 @@ static RpinnStatus create(RpinnContext *context, const RpinnBenchOptions *option
   destroy_products(&setup.second_products);
   destroy_jacobian_work(&setup.jacobian);
   destroy_gram_work(&setup.gram);
+  destroy_predict_work(&setup.predict);
+  destroy_crowd(&setup.crowd);
   rpinn_svgd_speed_destroy(setup.svgd);
   destroy_nuts_work(&setup.nuts);
   if (status == RPINN_OK)

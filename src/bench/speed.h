@@ -43,6 +43,11 @@ typedef struct RpinnSpeed {
   double jacobian[MAX_REPETITIONS];
   double gram_work;
   double gram[MAX_LONG_REPETITIONS], gram_seconds[MAX_LONG_REPETITIONS]; /* share of the peak */
+  size_t num_threads;                                                    /* one for each processor */
+  double crowd[MAX_LONG_REPETITIONS];
+  double predict_work;
+  double predict[MAX_LONG_REPETITIONS],
+      predict_seconds[MAX_LONG_REPETITIONS]; /* share of the peak; per draw */
   double svgd[MAX_LONG_REPETITIONS], svgd_seconds[MAX_LONG_REPETITIONS];
   double nuts[MAX_REPETITIONS], nuts_seconds[MAX_REPETITIONS]; /* in iterations; per leapfrog */
   char cpu[128];

@@ -72,12 +72,18 @@ char *rpinn_speed_text(const RpinnBench *base) {
   }
   double gram_seconds = long_median(bench, bench->gram_seconds);
   rpinn_text_append(
-      &text, "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%%   (LM and Laplace: Jacobian and Gram matrix)\n\n",
+      &text, "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%%   (LM and Laplace: Jacobian and Gram matrix)\n",
       "darcy, J D J^T", bench->gram_work * 1e-6, gram_seconds * 1e6, bench->gram_work / gram_seconds * 1e-9,
       100 * long_median(bench, bench->gram), 100 * gram_bar);
+  double predict_seconds = long_median(bench, bench->predict_seconds);
+  rpinn_text_append(&text, "  %-24s %9.2f %9.2f %9.1f %7.1f%%          (fields of one draw on the grid)\n\n",
+                    "darcy, predictions", bench->predict_work * 1e-6, predict_seconds * 1e6,
+                    bench->predict_work / predict_seconds * 1e-9, 100 * long_median(bench, bench->predict));
   rpinn_text_append(
       &text, "  %-24s %38.3f  %4.2f   (gain of two members over one / gain of two sgemm loops over one)\n",
       "two threads", median(bench->pair, bench->repetitions), pair_bar);
+  rpinn_text_append(&text, "  %-24s %38.3f         (%zu members at once / as many times one alone)\n",
+                    "all threads", long_median(bench, bench->crowd), bench->num_threads);
   rpinn_text_append(&text, "  %-24s %38.2f  %4.2f   (at most; in gradients, both in double)\n",
                     "darcy, dense Jacobian", median(bench->jacobian, bench->repetitions), jacobian_bar);
   rpinn_text_append(
@@ -126,6 +132,10 @@ char *rpinn_speed_json(const RpinnBench *base) {
   rpinn_json_number(&json, "gain_over_sgemm_gain", median(bench->pair, bench->repetitions));
   rpinn_json_number(&json, "bar", pair_bar);
   rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "all_threads", '{');
+  rpinn_json_number(&json, "threads", (double)bench->num_threads);
+  rpinn_json_number(&json, "efficiency", long_median(bench, bench->crowd));
+  rpinn_json_close(&json, '}');
   rpinn_json_open(&json, "dense_jacobian", '{');
   rpinn_json_number(&json, "gradients", median(bench->jacobian, bench->repetitions));
   rpinn_json_number(&json, "bar_at_most", jacobian_bar);
@@ -135,6 +145,11 @@ char *rpinn_speed_json(const RpinnBench *base) {
   rpinn_json_number(&json, "seconds", long_median(bench, bench->gram_seconds));
   rpinn_json_number(&json, "share_of_peak", long_median(bench, bench->gram));
   rpinn_json_number(&json, "bar", gram_bar);
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "predictions", '{');
+  rpinn_json_number(&json, "work_flop", bench->predict_work);
+  rpinn_json_number(&json, "seconds_per_draw", long_median(bench, bench->predict_seconds));
+  rpinn_json_number(&json, "share_of_peak", long_median(bench, bench->predict));
   rpinn_json_close(&json, '}');
   rpinn_json_open(&json, "svgd_iteration", '{');
   rpinn_json_number(&json, "over_gradients_and_two_products", long_median(bench, bench->svgd));

@@ -25,6 +25,11 @@ if grep -qw avx2 /proc/cpuinfo 2> /dev/null; then
   unset OPENBLAS_CORETYPE
 fi
 
+# A member on each processor, and the forward products of predictions, 1416 million operations.
+run 0 bench --repetitions 1
+grep -qE "^  all threads +[0-9.]+ +\([1-9][0-9]* members at once / as many times one alone\)$" <<< "$out" || complain "all threads: $out"
+grep -qE "^  darcy, predictions +1415\.58 " <<< "$out" || complain "predictions: $out"
+
 if (($(nproc) > 1)); then
   has "$(< as-it-is/run.log)" " 2 threads,"
   RPINN_PROGRAM=taskset run 0 -c "$(taskset -pc $$ | grep -oE '[0-9]+' | tail -1)" "$RPINN_PROGRAM" "${sample[@]}" --out narrow
