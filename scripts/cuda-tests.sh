@@ -39,10 +39,14 @@ step conformance 200 "$build/tests/test_backend_conformance"
 step adam-32 60 "$build/bench_cuda" poisson-linear 5000 2000 float Nf=32
 step adam-128 60 "$build/bench_cuda" poisson-linear 5000 2000 float Nf=128
 step adam-darcy 60 "$build/bench_cuda" darcy 500 50 float
+step adam-32-tf32 60 "$build/bench_cuda" poisson-linear 5000 2000 tf32 Nf=32
+step adam-128-tf32 60 "$build/bench_cuda" poisson-linear 5000 2000 tf32 Nf=128
+step adam-darcy-tf32 60 "$build/bench_cuda" darcy 500 50 tf32
 step bench 60 "$build/rpinn" bench --backend cuda
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck initcheck; do
     step "$tool" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda" poisson-linear 3 2 float Nf=32
+    step "$tool-tf32" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda" poisson-linear 3 2 tf32 Nf=32
     step "$tool-steps" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda_steps" poisson-linear 3 1 float Nf=32
   done
 fi

@@ -10,6 +10,8 @@
 
 void emulated_run_members(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                           const RpinnDeviceCall *call);
+void emulated_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                        const RpinnDeviceCall *call);
 void emulated_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                           const RpinnDeviceProduct *product);
 void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
@@ -94,6 +96,15 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
   return RPINN_OK;
 }
 
+static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                             const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                             const RpinnDeviceCall *call) {
+  (void)device;
+  RPINN_TRY(count(context));
+  emulated_run_fused(launch, work, fused, call);
+  return RPINN_OK;
+}
+
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceProduct *product) {
   (void)device;
@@ -137,6 +148,7 @@ static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .read = copy,
                                                           .clear = clear,
                                                           .run_members = run_members,
+                                                          .run_fused = run_fused,
                                                           .run_product = run_product,
                                                           .run_step = run_step,
                                                           .multiply = multiply,
@@ -172,10 +184,10 @@ static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
   return RPINN_OK;
 }
 
-const RpinnBackendOperations emulated_cuda_backend = {.worth_products = EMULATED_WORTH,
-                                                      .describe = describe,
-                                                      .identify = identify,
-                                                      .usual_precision = RPINN_PRECISION_FLOAT,
-                                                      .precisions = 1u << RPINN_PRECISION_FLOAT |
-                                                                    1u << RPINN_PRECISION_DOUBLE,
-                                                      .create = create};
+const RpinnBackendOperations emulated_cuda_backend = {
+    .worth_products = EMULATED_WORTH,
+    .describe = describe,
+    .identify = identify,
+    .usual_precision = RPINN_PRECISION_FLOAT,
+    .precisions = 1u << RPINN_PRECISION_FLOAT | 1u << RPINN_PRECISION_DOUBLE | 1u << RPINN_PRECISION_TF32,
+    .create = create};

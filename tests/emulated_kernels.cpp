@@ -1,7 +1,11 @@
 /* The kernels of the backend `cuda` on the host, see emulated_device.h. */
 #include <stdlib.h>
+#include <string.h>
+
+#include "fused_products_tf32.cuh"
 
 #include "damped_step.cuh"
+#include "fused_member.cuh"
 #include "kernel_launch.h"
 
 template <class Real, bool FAST, bool POINTS>
@@ -21,6 +25,34 @@ extern "C" void emulated_run_members(const RpinnLaunch *launch, const RpinnDevic
     run_all<float, false, true>(launch, work, call);
   else
     launch->is_fast ? run_all<float, true, false>(launch, work, call) : run_all<float, false, false>(launch, work, call);
+}
+
+/* All threads of a block, phase by phase. */
+template <class S>
+static void run_fused_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                          const RpinnDeviceCall *call) {
+  void *shared = aligned_alloc(16, launch->shared_bytes);
+  FusedOwn<S> *own = (FusedOwn<S> *)malloc((size_t)fused->num_threads * sizeof *own);
+  if (!shared || !own) abort();
+  for (size_t k = 0; k < launch->num_members; k++) {
+    memset(shared, 0xff, launch->shared_bytes); /* not a number: what is read must have been written */
+    run_fused<S>(*work, *fused, *call, (int64_t)k, (float *)shared, own);
+  }
+  free(shared);
+  free(own);
+}
+
+extern "C" void emulated_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                                   const RpinnDeviceCall *call) {
+  switch (fused->kernel) {
+#define EMULATED_TEN(FIRSTS, POINTS, GROUPS) FusedTen<FIRSTS, POINTS, GROUPS>
+#define EMULATED_SIX(FIRSTS, POINTS, GROUPS) FusedSix<FIRSTS, POINTS, GROUPS>
+#define EMULATED_TF32(FIRSTS, POINTS, GROUPS) FusedTf32<FIRSTS, POINTS, GROUPS>
+#define EMULATED_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                             \
+  case RPINN_FUSED_##NAME: run_fused_all<EMULATED_##PRODUCTS(FIRSTS, POINTS, GROUPS)>(launch, work, fused, call); break;
+    RPINN_FUSED_LIST(EMULATED_CASE)
+  default: abort();
+  }
 }
 
 template <class Real>

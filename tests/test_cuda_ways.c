@@ -21,7 +21,7 @@ static double gradient_error(Subject *subject) {
             rpinn_backend_energies(subject->context, subject->backend, &batch, &energy, &found, NULL));
     require(subject, rpinn_backend_energies(subject->context, subject->oracle->backend, &batch, &right,
                                             &expected, NULL));
-    check_relative(energy, right, 1e-5);
+    check_relative(energy, right, subject->candidate.tolerance);
     double error = distance(found, expected, subject->N) / norm(expected, subject->N);
     if (!(error <= worst)) worst = error;
   }
@@ -61,6 +61,43 @@ static void members_take_the_way_that_fits(void **state) {
     double error = gradient_error(&subject);
     check_true(error < 1e-5, "%s with %zu bytes: gradient error %g", cases[i].problem, cases[i].shared,
                error);
+    close_subject(&subject);
+  }
+}
+
+/* The fused kernels: which one takes a problem, or that none does, and gradients and Adam as `plain` has them. */
+static void fused_kernels_take_what_they_can(void **state) {
+  (void)state;
+  static const struct {
+    const char *problem;
+    RpinnPrecision precision;
+    int kernel; /* -1: none */
+    double tolerance;
+  } cases[] = {{"poisson-linear", RPINN_PRECISION_FLOAT, RPINN_FUSED_LINE, 1e-5},
+               {"poisson-linear", RPINN_PRECISION_TF32, RPINN_FUSED_LINE_TF32, 2e-3},
+               {"darcy", RPINN_PRECISION_FLOAT, RPINN_FUSED_PLANE, 1e-5},
+               {"darcy", RPINN_PRECISION_TF32, RPINN_FUSED_PLANE_TF32, 2e-3},
+               {"tests/problems/burgers.yaml", RPINN_PRECISION_FLOAT, RPINN_FUSED_PLANE, 1e-5},
+               {"tests/problems/burgers.yaml", RPINN_PRECISION_TF32, RPINN_FUSED_PLANE, 1e-5},
+               {"tests/problems/obstacle.yaml", RPINN_PRECISION_FLOAT, RPINN_FUSED_LINE, 1e-5},
+               {"tests/problems/wide-layers.yaml", RPINN_PRECISION_FLOAT, RPINN_FUSED_WIDE, 1e-5},
+               {"tests/problems/wide-layers.yaml", RPINN_PRECISION_TF32, -1, 1e-5},
+               {"tests/problems/gaussian-term.yaml", RPINN_PRECISION_FLOAT, -1, 1e-5},
+               {"tests/problems/eikonal.yaml", RPINN_PRECISION_FLOAT, -1, 1e-5}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char path[1024];
+    bool is_file = strchr(cases[i].problem, '/') != NULL;
+    snprintf(path, sizeof path, "%s%s%s", is_file ? getenv("RPINN_SOURCE_DIR") : "", is_file ? "/" : "",
+             cases[i].problem);
+    Subject subject = open_subject(path);
+    take_candidate(&subject, &(Candidate){"emulated cuda", &emulated_cuda_backend, cases[i].precision,
+                                          cases[i].tolerance, false});
+    const RpinnWorkTables *fused = ((const RpinnCudaEngine *)subject.backend)->fused;
+    check_true((fused ? fused->fused.kernel : -1) == cases[i].kernel, "%s: kernel %d", cases[i].problem,
+               fused ? fused->fused.kernel : -1);
+    double error = gradient_error(&subject);
+    check_true(error < cases[i].tolerance, "%s: gradient error %g", cases[i].problem, error);
+    print_message("%s: gradient error %.1e\n", cases[i].problem, error);
     close_subject(&subject);
   }
 }
@@ -133,8 +170,8 @@ static void nobody_gets_numbers_without_a_gpu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(members_take_the_way_that_fits),
-                                     cmocka_unit_test(a_device_that_fails_says_so),
-                                     cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(members_take_the_way_that_fits), cmocka_unit_test(fused_kernels_take_what_they_can),
+      cmocka_unit_test(a_device_that_fails_says_so), cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

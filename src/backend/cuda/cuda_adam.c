@@ -10,6 +10,10 @@
 static const double launch_seconds = 0.5;
 enum { MOST_STEPS = 1000, GROWTH = 16 }; /* of a launch; from a launch to the next */
 
+static const RpinnWorkTables *tables_of(const RpinnCudaEngine *engine) {
+  return engine->fused ? engine->fused : engine->terms;
+}
+
 /* Work space of a slice. */
 typedef struct AdamWork {
   double **scale, **shift; /* [count][N] of the prior */
@@ -96,6 +100,51 @@ static RpinnStatus get_state(RpinnContext *context, RpinnCudaEngine *engine, con
   return rpinn_cuda_get_vectors(context, engine, buffer, slice->count, work->to);
 }
 
+/* Moments and priors of the fused kernel, side by side. */
+static RpinnStatus put_records(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                               RpinnAdamState *const *states, const AdamWork *work, void **memory) {
+  size_t size = 4 * engine->layout.size, bytes = slice->count * size * sizeof(float);
+  float *staged;
+  RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
+  for (size_t k = 0; k < slice->count; k++) {
+    const RpinnAdamState *state = states[slice->first + k];
+    const double *const vectors[4] = {state->m, state->v, work->scale[k], work->shift[k]};
+    rpinn_layout_pack_records(&engine->layout, vectors, staged + k * size);
+  }
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_RECORDS, bytes, memory));
+  return engine->device->operations->write(context, engine->device, *memory, staged, bytes);
+}
+
+static RpinnStatus get_records(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                               RpinnAdamState *const *states) {
+  size_t size = 4 * engine->layout.size, bytes = slice->count * size * sizeof(float);
+  float *staged;
+  RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
+  RPINN_TRY(engine->device->operations->read(context, engine->device, staged, slice->call.records, bytes));
+  for (size_t k = 0; k < slice->count; k++)
+    rpinn_layout_unpack_records(&engine->layout, staged + k * size, states[slice->first + k]->m,
+                                states[slice->first + k]->v);
+  return RPINN_OK;
+}
+
+/* Moments and priors of the other kernels, each in an array of its own. */
+static RpinnStatus put_moments(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                               RpinnAdamState *const *states, AdamWork *work) {
+  RpinnDeviceCall *call = &slice->call;
+  RPINN_TRY(put_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work, &call->m));
+  RPINN_TRY(put_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work, &call->v));
+  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SCALE, slice->count,
+                                   (const double *const *)work->scale, NULL, &call->prior_scale));
+  return rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SHIFT, slice->count,
+                                (const double *const *)work->shift, NULL, &call->prior_shift);
+}
+
+static RpinnStatus get_moments(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
+                               RpinnAdamState *const *states, AdamWork *work) {
+  RPINN_TRY(get_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work));
+  return get_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work);
+}
+
 static RpinnStatus put_all(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                            const RpinnAdamRule *rule, RpinnAdamState *const *states, AdamWork *work) {
   RpinnDeviceCall *call = &slice->call;
@@ -106,14 +155,12 @@ static RpinnStatus put_all(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
   call->beta2 = rule->beta2;
   call->epsilon = rule->epsilon;
   RPINN_TRY(rpinn_cuda_put_offsets(context, engine, slice));
-  RPINN_TRY(put_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work, &call->m));
-  RPINN_TRY(put_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work, &call->v));
-  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SCALE, count,
-                                   (const double *const *)work->scale, NULL, &call->prior_scale));
-  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_PRIOR_SHIFT, count,
-                                   (const double *const *)work->shift, NULL, &call->prior_shift));
+  RPINN_TRY(engine->fused ? put_records(context, engine, slice, states, work, &call->records)
+                          : put_moments(context, engine, slice, states, work));
   RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_THETA_BEFORE,
                                count * engine->layout.size * engine->real_size, &call->theta_before));
+  RPINN_TRY(engine->device->operations->clear(context, engine->device, call->theta_before,
+                                              count * engine->layout.size * engine->real_size));
   RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_STEP_ROW, count * sizeof(int32_t),
                                (void **)&call->step_row));
   RPINN_TRY(engine->device->operations->write(context, engine->device, (void *)call->step_row, work->rows,
@@ -152,7 +199,7 @@ static RpinnStatus launch_steps(RpinnContext *context, RpinnCudaEngine *engine, 
   RPINN_TRY(
       engine->device->operations->write(context, engine->device, (void *)call->steps, work->steps, bytes));
   double start = rpinn_steady_seconds();
-  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, tables_of(engine), slice));
   double seconds = rpinn_steady_seconds() - start;
   engine->launch_seconds += seconds;
   engine->step_seconds = seconds / (double)steps;
@@ -187,8 +234,8 @@ static RpinnStatus advance(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
   }
   RPINN_TRY(get_energies(context, engine, slice, states, work, energies));
   RPINN_TRY(get_state(context, engine, slice, states, STATE_THETA, RPINN_BUFFER_THETA, work));
-  RPINN_TRY(get_state(context, engine, slice, states, STATE_M, RPINN_BUFFER_M, work));
-  RPINN_TRY(get_state(context, engine, slice, states, STATE_V, RPINN_BUFFER_V, work));
+  RPINN_TRY(engine->fused ? get_records(context, engine, slice, states)
+                          : get_moments(context, engine, slice, states, work));
   for (size_t k = 0; k < slice->count; k++) states[slice->first + k]->t += num_steps;
   return RPINN_OK;
 }
@@ -197,12 +244,13 @@ RpinnStatus rpinn_cuda_adam_advance(RpinnContext *context, RpinnBackend *backend
                                     const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
                                     RpinnAdamState *const *states, size_t num_steps, double *energies) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  size_t vectors = 5 * engine->layout.size * engine->real_size;
+  size_t vectors = 6 * engine->layout.size * engine->real_size;
   RpinnStatus status = RPINN_OK;
   for (size_t first = 0; first < batch->num_members && status == RPINN_OK;) {
     RpinnCudaSlice slice;
     AdamWork work;
-    RPINN_TRY(rpinn_cuda_slice_open(context, engine, engine->terms, batch, states, first, vectors, &slice));
+    RPINN_TRY(
+        rpinn_cuda_slice_open(context, engine, tables_of(engine), batch, states, first, vectors, &slice));
     first += slice.count;
     status = make_work(backend->model, &slice, states, &work)
                  ? advance(context, engine, &slice, rule, states, num_steps, &work, energies)

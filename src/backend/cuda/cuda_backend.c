@@ -18,10 +18,10 @@ static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
 }
 
 /* What an engine does is in the operations of its own; these only make one. */
-const RpinnBackendOperations rpinn_cuda_backend = {.usual_precision = RPINN_PRECISION_FLOAT,
-                                                   .precisions = 1u << RPINN_PRECISION_FLOAT |
-                                                                 1u << RPINN_PRECISION_DOUBLE,
-                                                   .worth_products = 8e9, /* bench/results/cuda.md says why */
-                                                   .describe = describe,
-                                                   .identify = identify,
-                                                   .create = create};
+const RpinnBackendOperations rpinn_cuda_backend = {
+    .usual_precision = RPINN_PRECISION_FLOAT,
+    .precisions = 1u << RPINN_PRECISION_FLOAT | 1u << RPINN_PRECISION_DOUBLE | 1u << RPINN_PRECISION_TF32,
+    .worth_products = 8e9, /* bench/results/cuda.md says why */
+    .describe = describe,
+    .identify = identify,
+    .create = create};

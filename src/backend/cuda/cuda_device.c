@@ -114,6 +114,16 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
   return wait(context, device, "computing");
 }
 
+static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                             const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                             const RpinnDeviceCall *call) {
+  RpinnLaunch own = *launch;
+  own.stream = ((CudaDevice *)device)->stream;
+  RPINN_TRY(choose(context, device));
+  TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_fused(&own, work, fused, call), "starting a kernel");
+  return wait(context, device, "computing");
+}
+
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceProduct *product) {
   RpinnLaunch own = *launch;
@@ -194,6 +204,7 @@ static const RpinnDeviceOperations cuda_operations = {.close = close_device,
                                                       .read = read,
                                                       .clear = clear,
                                                       .run_members = run_members,
+                                                      .run_fused = run_fused,
                                                       .run_product = run_product,
                                                       .run_step = run_step,
                                                       .multiply = multiply,

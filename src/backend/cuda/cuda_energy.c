@@ -13,16 +13,16 @@ static double finish(const RpinnEnergyModel *model, const RpinnBatchMember *memb
   return energy + prior;
 }
 
-static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
-                             double *energies, double *const *gradients, double *const *term_energies,
-                             double *term_sums) {
+static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, const RpinnWorkTables *tables,
+                             RpinnCudaSlice *slice, double *energies, double *const *gradients,
+                             double *const *term_energies, double *term_sums) {
   const RpinnEnergyModel *model = engine->base.model;
   size_t num_terms = model->num_terms;
   slice->call.task = RPINN_TASK_ENERGY;
   slice->call.wants_gradient = gradients != NULL;
   RPINN_TRY(rpinn_cuda_put_offsets(context, engine, slice));
   if (gradients) RPINN_TRY(rpinn_cuda_clear_gradient(context, engine, slice));
-  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, tables, slice));
   RPINN_TRY(engine->device->operations->read(context, engine->device, term_sums, slice->call.term_sums,
                                              slice->count * num_terms * sizeof *term_sums));
   if (gradients)
@@ -39,14 +39,15 @@ static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, Rpi
 RpinnStatus rpinn_cuda_energies(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                                 double *energies, double *const *gradients, double *const *term_energies) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
+  const RpinnWorkTables *tables = engine->fused ? engine->fused : engine->terms;
   double *term_sums = malloc((batch->num_members * backend->model->num_terms + 1) * sizeof *term_sums);
   RpinnStatus status = term_sums ? RPINN_OK : rpinn_fail_memory(context);
   for (size_t first = 0; first < batch->num_members && status == RPINN_OK;) {
     RpinnCudaSlice slice;
-    status = rpinn_cuda_slice_open(context, engine, engine->terms, batch, NULL, first, 0, &slice);
+    status = rpinn_cuda_slice_open(context, engine, tables, batch, NULL, first, 0, &slice);
     if (status != RPINN_OK) break;
     first += slice.count;
-    status = run_slice(context, engine, &slice, energies, gradients, term_energies, term_sums);
+    status = run_slice(context, engine, tables, &slice, energies, gradients, term_energies, term_sums);
     rpinn_cuda_slice_close(&slice);
   }
   free(term_sums);

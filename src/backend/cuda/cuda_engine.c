@@ -10,6 +10,7 @@ static const size_t group_bytes = (size_t)1
 static void destroy(RpinnBackend *backend) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
   if (!engine) return;
+  rpinn_work_tables_destroy(engine->fused);
   rpinn_work_tables_destroy(engine->terms);
   rpinn_cuda_release_all(engine);
   engine->device->operations->close(engine->device);
@@ -32,7 +33,8 @@ static const RpinnBackendOperations operations = {.destroy = destroy,
 
 /* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
 static size_t find_group(const RpinnCudaEngine *engine) {
-  size_t group = engine->device->num_multiprocessors * engine->terms->blocks * WAVES,
+  const RpinnWorkTables *tables = engine->fused ? engine->fused : engine->terms;
+  size_t group = engine->device->num_multiprocessors * tables->blocks * WAVES,
          most = group_bytes / (10 * (engine->base.model->num_parameters + 1) * sizeof(double));
   if (engine->device->most_members) most = engine->device->most_members;
   if (group > most) group = most;
@@ -52,18 +54,28 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnCudaEngine *engine) {
   return status;
 }
 
-/* Members that do not take the fastest way, and why. */
-static void say_the_way(RpinnContext *context, const RpinnCudaEngine *engine) {
+/* What goes slower than it could with this GPU's libraries. */
+static void say_what_is_missing(RpinnContext *context, const RpinnCudaEngine *engine) {
   if (!engine->device->has_products)
     rpinn_log(
         context, RPINN_LOG_INFO,
         "backend cuda: there is no cuBLAS (libcublas.so.13, 12 or 11), so that Levenberg–Marquardt takes "
         "its steps on the host, more slowly");
-  if (engine->is_double || engine->terms->is_fast) return;
-  rpinn_log(context, RPINN_LOG_INFO, "backend cuda: members take a slower way, for %s",
-            engine->terms->placement == RPINN_PLACE_ALL_SHARED
-                ? "they have an activation, a depth or derivatives that the fast kernel lacks"
-                : "they do not fit into the memory of a block of threads");
+}
+
+/* Members of a float engine take the fused kernel where it takes them; else the log says why they go a slower way. */
+static RpinnStatus make_fused(RpinnContext *context, RpinnCudaEngine *engine) {
+  const char *reason;
+  if (engine->is_double) return RPINN_OK;
+  RPINN_TRY(rpinn_fused_tables_create(context, engine->device, engine->base.model, &engine->layout,
+                                      engine->is_tf32, engine->terms, &engine->fused, &reason));
+  if (!engine->fused)
+    rpinn_log(context, RPINN_LOG_INFO, "backend cuda: members take a slower way%s, for %s",
+              engine->is_tf32 ? " with products in FP32" : "", reason);
+  else if (engine->is_tf32 && !engine->fused->has_tf32)
+    rpinn_log(context, RPINN_LOG_INFO,
+              "backend cuda: products are in FP32, for layers are too narrow to gain from tensor cores");
+  return RPINN_OK;
 }
 
 static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
@@ -76,8 +88,9 @@ static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
   RPINN_TRY(engine->device->operations->allocate(context, engine->device, bytes + 16, &engine->model_scale));
   RPINN_TRY(engine->device->operations->write(context, engine->device, engine->model_scale, model->row_scale,
                                               bytes));
+  RPINN_TRY(make_fused(context, engine));
   engine->base.group = find_group(engine);
-  say_the_way(context, engine);
+  say_what_is_missing(context, engine);
   return RPINN_OK;
 }
 
@@ -95,6 +108,7 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
   engine->base = (RpinnBackend){&engine->operations, model, 1};
   engine->device = device;
   engine->is_double = precision == RPINN_PRECISION_DOUBLE;
+  engine->is_tf32 = precision == RPINN_PRECISION_TF32;
   engine->real_size = engine->is_double ? sizeof(double) : sizeof(float);
   RpinnStatus status = fill(context, engine);
   if (status == RPINN_OK)

@@ -8,6 +8,7 @@
 #include "backend.h"
 #include "device_profile.h"
 #include "device_work.h"
+#include "fused_work.h"
 
 /* Arrays of the device, one part for each member: RpinnDeviceCall, RpinnDeviceProduct and RpinnDeviceStep say what they are. */
 typedef enum RpinnDeviceBuffer {
@@ -18,6 +19,7 @@ typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_V,
   RPINN_BUFFER_PRIOR_SCALE,
   RPINN_BUFFER_PRIOR_SHIFT,
+  RPINN_BUFFER_RECORDS,
   RPINN_BUFFER_ROW_SCALE,
   RPINN_BUFFER_OFFSETS,
   RPINN_BUFFER_WEIGHTS,
@@ -55,11 +57,13 @@ typedef struct RpinnCudaEngine {
   RpinnBackendOperations operations; /* what it has on this device */
   RpinnDevice *device;
   bool is_double;
+  bool is_tf32; /* products of the fused kernel by tensor cores */
   size_t real_size;
   RpinnArena *arena;
   RpinnParameterLayout layout;
   RpinnWorkTables *terms;
-  void *model_scale; /* the model's row scales, on the device */
+  RpinnWorkTables *fused; /* the terms for the fused kernel; NULL: it does not take them */
+  void *model_scale;      /* the model's row scales, on the device */
   RpinnGrowingMemory buffers[RPINN_NUM_DEVICE_BUFFERS];
   RpinnGrowingMemory staging; /* of the host, for one copy at a time */
   size_t most_members;        /* of a slice, found by running out of memory; 0: no limit so far */

@@ -10,8 +10,7 @@ enum {
 /* Bytes that every call needs of a member. */
 static size_t bytes_of_member(const RpinnCudaEngine *engine, const RpinnWorkTables *tables) {
   const RpinnDeviceWork *work = &tables->work;
-  size_t reals = 2 * (size_t)work->layout_size + (size_t)work->registers_size +
-                 (tables->placement == RPINN_PLACE_ALL_GLOBAL ? (size_t)work->arrays_size : 0);
+  size_t reals = 2 * (size_t)work->layout_size + (size_t)work->registers_size + tables->workspace_size;
   size_t numbers = (size_t)work->num_results * (5 + (size_t)work->num_unknowns) + 2 * (size_t)work->num_rows +
                    (size_t)work->num_items;
   return reals * engine->real_size + numbers * sizeof(double);
@@ -22,8 +21,7 @@ static RpinnStatus reserve_scratch(RpinnContext *context, RpinnCudaEngine *engin
                                    const RpinnWorkTables *tables, RpinnCudaSlice *slice) {
   const RpinnDeviceWork *work = &tables->work;
   RpinnDeviceCall *call = &slice->call;
-  size_t results = (size_t)work->num_results * sizeof(double),
-         workspace = tables->placement == RPINN_PLACE_ALL_GLOBAL ? (size_t)work->arrays_size : 0;
+  size_t results = (size_t)work->num_results * sizeof(double);
   const struct {
     RpinnDeviceBuffer buffer;
     size_t bytes;
@@ -36,7 +34,7 @@ static RpinnStatus reserve_scratch(RpinnContext *context, RpinnCudaEngine *engin
       {RPINN_BUFFER_MIXED, 3 * results, (void **)&call->mixed},
       {RPINN_BUFFER_UNKNOWN_SLOPES, results * (size_t)work->num_unknowns, (void **)&call->unknown_slopes},
       {RPINN_BUFFER_REGISTERS, (size_t)work->registers_size * engine->real_size, &call->registers},
-      {RPINN_BUFFER_WORKSPACE, workspace * engine->real_size, &call->workspace}};
+      {RPINN_BUFFER_WORKSPACE, tables->workspace_size * engine->real_size, &call->workspace}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     RPINN_TRY(rpinn_cuda_reserve(context, engine, all[i].buffer, slice->count * all[i].bytes, all[i].memory));
   return RPINN_OK;
@@ -121,6 +119,9 @@ RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, co
                         .is_fast = tables->is_fast,
                         .shared_bytes = tables->shared_bytes,
                         .num_members = slice->count};
+  if (tables->is_fused)
+    return engine->device->operations->run_fused(context, engine->device, &launch, &tables->work,
+                                                 &tables->fused, &slice->call);
   return engine->device->operations->run_members(context, engine->device, &launch, &tables->work,
                                                  &slice->call);
 }

@@ -18,6 +18,9 @@ typedef struct RpinnDeviceOperations {
   RpinnStatus (*clear)(RpinnContext *context, RpinnDevice *device, void *memory, size_t bytes);
   RpinnStatus (*run_members)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnDeviceCall *call);
+  RpinnStatus (*run_fused)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                           const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                           const RpinnDeviceCall *call);
   RpinnStatus (*run_product)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnDeviceProduct *product);
   RpinnStatus (*run_step)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,

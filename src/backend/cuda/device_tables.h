@@ -198,8 +198,9 @@ typedef struct RpinnDeviceCall {
   /* ---- of Adam ---- */
   void *theta_before;                      /* Real [layout_size] where the last gradient was taken */
   void *m, *v, *prior_scale, *prior_shift; /* Real [layout_size] */
-  const int32_t *step_row;                 /* [members] which row of steps */
-  const RpinnDeviceAdamStep *steps;        /* [rows][num_steps] */
+  void *records;           /* Real [layout_size][4] of the fused kernel: m, v, prior_scale, prior_shift */
+  const int32_t *step_row; /* [members] which row of steps */
+  const RpinnDeviceAdamStep *steps; /* [rows][num_steps] */
   int32_t num_steps;
   double beta1, beta2, epsilon;
 } RpinnDeviceCall;

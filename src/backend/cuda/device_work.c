@@ -314,8 +314,8 @@ static bool add_tiles(Builder *builder) {
 
 /* ---- to the device ---- */
 
-static RpinnStatus upload(RpinnContext *context, RpinnWorkTables *tables, const void *from, size_t bytes,
-                          const void **pointer) {
+RpinnStatus rpinn_work_tables_upload(RpinnContext *context, RpinnWorkTables *tables, const void *from,
+                                     size_t bytes, const void **pointer) {
   void *memory;
   RPINN_TRY(tables->device->operations->allocate(context, tables->device, bytes + 16, &memory));
   tables->memories[tables->num_memories++] = memory;
@@ -328,11 +328,13 @@ static RpinnStatus upload_reals(RpinnContext *context, Builder *builder, bool is
                                 RpinnWorkTables *tables) {
   const double *from = (const double *)(void *)builder->reals.bytes;
   size_t count = builder->reals.count;
-  if (is_double) return upload(context, tables, from, count * sizeof *from, &tables->work.reals);
+  if (is_double)
+    return rpinn_work_tables_upload(context, tables, from, count * sizeof *from, &tables->work.reals);
   float *floats = malloc((count + 1) * sizeof *floats);
   if (!floats) return rpinn_fail_memory(context);
   for (size_t i = 0; i < count; i++) floats[i] = (float)from[i];
-  RpinnStatus status = upload(context, tables, floats, count * sizeof *floats, &tables->work.reals);
+  RpinnStatus status =
+      rpinn_work_tables_upload(context, tables, floats, count * sizeof *floats, &tables->work.reals);
   free(floats);
   return status;
 }
@@ -369,7 +371,7 @@ static RpinnStatus upload_tables(RpinnContext *context, const Builder *builder, 
   for (size_t i = 0; i < NUM_LISTS; i++)
     if (lists[i].list->count)
       memcpy(bytes + place[i], lists[i].list->bytes, lists[i].list->count * lists[i].list->size);
-  RpinnStatus status = upload(context, tables, bytes, place[NUM_LISTS], &work->tables);
+  RpinnStatus status = rpinn_work_tables_upload(context, tables, bytes, place[NUM_LISTS], &work->tables);
   free(bytes);
   work->tables_bytes = (int32_t)place[NUM_LISTS];
   for (size_t i = 0; i < NUM_LISTS; i++)
@@ -392,10 +394,10 @@ static RpinnStatus upload_all(RpinnContext *context, Builder *builder, bool is_d
                               RpinnWorkTables *tables) {
   RpinnDeviceWork *work = &tables->work;
   RPINN_TRY(upload_tables(context, builder, tables));
-  RPINN_TRY(upload(context, tables, builder->numbers.bytes, builder->numbers.count * sizeof(double),
-                   (const void **)&work->numbers));
-  RPINN_TRY(upload(context, tables, builder->targets.bytes, builder->targets.count * sizeof(double),
-                   (const void **)&work->targets));
+  RPINN_TRY(rpinn_work_tables_upload(context, tables, builder->numbers.bytes,
+                                     builder->numbers.count * sizeof(double), (const void **)&work->numbers));
+  RPINN_TRY(rpinn_work_tables_upload(context, tables, builder->targets.bytes,
+                                     builder->targets.count * sizeof(double), (const void **)&work->targets));
   return upload_reals(context, builder, is_double, tables);
 }
 
@@ -441,6 +443,7 @@ static void fill_work(const Builder *builder, RpinnWorkTables *tables) {
   tables->placement = plan->placement;
   tables->shared_bytes = plan->shared_bytes;
   tables->blocks = plan->blocks;
+  tables->workspace_size = plan->placement == RPINN_PLACE_ALL_GLOBAL ? plan->arrays_size : 0;
 }
 
 void rpinn_work_tables_destroy(RpinnWorkTables *tables) {

@@ -20,9 +20,13 @@ typedef struct RpinnDeviceWorkItem {
 typedef struct RpinnWorkTables {
   RpinnDeviceWork work; /* with pointers of the device */
   bool is_fast;
+  bool is_fused;        /* for the fused kernel, see fused_work.h: no task but energies and Adam */
+  bool has_tf32;        /* likewise: products by tensor cores */
+  RpinnFusedWork fused; /* likewise */
   RpinnDevicePlacement placement;
-  size_t shared_bytes; /* of a block */
-  size_t blocks;       /* of a multiprocessor */
+  size_t shared_bytes;   /* of a block */
+  size_t blocks;         /* of a multiprocessor */
+  size_t workspace_size; /* Reals that a block has in global memory */
   RpinnDevice *device;
   size_t num_memories;
   void *memories[16];
@@ -33,5 +37,8 @@ RpinnStatus rpinn_work_tables_create(RpinnContext *context, RpinnDevice *device,
                                      bool is_double, const RpinnDeviceWorkItem *items, size_t num_items,
                                      RpinnWorkTables **tables);
 void rpinn_work_tables_destroy(RpinnWorkTables *tables); /* accepts NULL */
+/* A table of the device that lives as long as these. */
+RpinnStatus rpinn_work_tables_upload(RpinnContext *context, RpinnWorkTables *tables, const void *from,
+                                     size_t bytes, const void **pointer);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "device_tables.h"
+#include "fused_tables.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,11 @@ int rpinn_cuda_run_members_float(const RpinnLaunch *launch, const RpinnDeviceWor
                                  const RpinnDeviceCall *call);
 int rpinn_cuda_run_members_double(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                                   const RpinnDeviceCall *call);
+/* Members by the fused kernel that the work was planned for; below, those in FP32. */
+int rpinn_cuda_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                         const RpinnDeviceCall *call);
+int rpinn_cuda_run_fused_float(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                               const RpinnFusedWork *fused, const RpinnDeviceCall *call);
 int rpinn_cuda_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                            const RpinnDeviceProduct *product);
 

@@ -92,3 +92,18 @@ void rpinn_layout_unpack(const RpinnParameterLayout *layout, bool is_double, con
   for (size_t j = 0; j < layout->num_parameters; j++)
     theta[j] = is_double ? doubles[layout->place[j]] : (double)floats[layout->place[j]];
 }
+
+void rpinn_layout_pack_records(const RpinnParameterLayout *layout, const double *const vectors[4],
+                               float *to) {
+  memset(to, 0, 4 * layout->size * sizeof *to);
+  for (size_t j = 0; j < layout->num_parameters; j++)
+    for (size_t i = 0; i < 4; i++) to[4 * layout->place[j] + i] = (float)vectors[i][j];
+}
+
+void rpinn_layout_unpack_records(const RpinnParameterLayout *layout, const float *from, double *first,
+                                 double *second) {
+  for (size_t j = 0; j < layout->num_parameters; j++) {
+    first[j] = (double)from[4 * layout->place[j]];
+    second[j] = (double)from[4 * layout->place[j] + 1];
+  }
+}

@@ -31,4 +31,9 @@ void rpinn_layout_pack(const RpinnParameterLayout *layout, bool is_double, const
                        const double *rest, void *to);
 void rpinn_layout_unpack(const RpinnParameterLayout *layout, bool is_double, const void *from, double *theta);
 
+/* Four vectors like theta, interleaved in float: to [size][4]; and the first two of them back. */
+void rpinn_layout_pack_records(const RpinnParameterLayout *layout, const double *const vectors[4], float *to);
+void rpinn_layout_unpack_records(const RpinnParameterLayout *layout, const float *from, double *first,
+                                 double *second);
+
 #endif

@@ -15,6 +15,8 @@
 #define RPINN_UNROLL       _Pragma("unroll")
 #define RPINN_UNROLL_SHAPE _Pragma("unroll Shape::UNROLL")
 #define RPINN_UNROLL_TWO   _Pragma("unroll 2")
+#define RPINN_UNROLL_ONE   _Pragma("unroll 1")
+#define RPINN_UNROLL_THREE _Pragma("unroll 3")
 #else
 #define RPINN_INLINE static inline
 #define RPINN_PHASE  static
@@ -23,6 +25,8 @@
 #define RPINN_UNROLL
 #define RPINN_UNROLL_SHAPE
 #define RPINN_UNROLL_TWO
+#define RPINN_UNROLL_ONE
+#define RPINN_UNROLL_THREE
 #endif
 
 struct Team {

@@ -1,0 +1,212 @@
+/* Products of the fused kernel in true FP32. A thread has a group of units of a layer, all channels of two points each, in registers:
+ *
+ *   forward    z[m] = sum_k W[m][k] a[k]      backward   abar[k] = sum_m W[m][k] zbar[m]
+ *
+ * and of a gradient some rows times some columns, Wbar[m][k] = sum over channels and points of zbar[m] a[k].
+ *
+ * Half a warp has sixteen pairs of points of one group of units, so that weights are read once for all of it and points side by
+ * side; pairs beyond the sixteenth come last. Units of a group lie together. A row of a plane
+ * is of 4 modulo 8 floats, so that neighbouring rows begin in different banks. */
+#ifndef RPINN_BACKEND_CUDA_FUSED_PRODUCTS_CUH
+#define RPINN_BACKEND_CUDA_FUSED_PRODUCTS_CUH
+
+#include "fused_jets.cuh"
+#include "fused_tables.h"
+
+struct alignas(8) Two { float x, y; };
+RPINN_INLINE Two load_two(const float *from) { return *reinterpret_cast<const Two *>(from); }
+RPINN_INLINE void store_two(float *to, float x, float y) {
+  Two two = {x, y};
+  *reinterpret_cast<Two *>(to) = two;
+}
+
+/* Which units and points a thread has. */
+struct FusedPlace {
+  int group, pair;
+  int unit; /* of tensor cores: the first of the group */
+};
+
+/* Which entries of a gradient: row + i * row_step, column + j * column_step. */
+struct GradientPlace {
+  int row, column, row_step, column_step;
+  bool works;
+};
+
+template <int FIRSTS_, int POINTS_, int MOST_GROUPS, int UNITS, int ROOM_, int GRADIENT_ROWS_, int GRADIENT_COLUMNS_>
+struct FusedFloat {
+  enum {
+    FIRSTS = FIRSTS_,
+    MOST_CHANNELS = 2 + FIRSTS_,
+    POINTS = POINTS_,
+    PAIRS = POINTS_ / 2,
+    ROWS = UNITS, /* of a thread */
+    GROUP_ROWS = UNITS,
+    ROOM = ROOM_, /* of a group of weights */
+    FOURS = ROOM % 4 ? 0 : ROWS / 4 * 4, /* weights that are loaded by fours, which begin at multiples of four */
+    STRIDE = ROOM * MOST_GROUPS,
+    INNER = GROUP_ROWS, /* units of a plane are padded to a multiple of this */
+    PARTS = 1, /* of a group, into which the sum over its units falls */
+    GRADIENT_ROWS = GRADIENT_ROWS_,
+    GRADIENT_COLUMNS = GRADIENT_COLUMNS_
+  };
+  typedef float Sums[ROWS][MOST_CHANNELS][2];
+  typedef float GradientSums[GRADIENT_ROWS][GRADIENT_COLUMNS];
+
+  static RPINN_INLINE_METHOD FusedPlace place(int thread, int groups) {
+    FusedPlace own;
+    own.unit = 0;
+    if (thread < 16 * groups) {
+      own.group = thread / 16;
+      own.pair = thread % 16;
+    } else {
+      own.group = (thread - 16 * groups) / (PAIRS - 16);
+      own.pair = 16 + (thread - 16 * groups) % (PAIRS - 16);
+    }
+    return own;
+  }
+  static RPINN_INLINE_METHOD int row(const FusedPlace &own, int i) { return ROWS * own.group + i; }
+  static RPINN_INLINE_METHOD int weight_place(int k, int m) { return k * STRIDE + m / GROUP_ROWS * ROOM + m % GROUP_ROWS; }
+  static RPINN_INLINE_METHOD float operand(float x) { return x; }
+  static RPINN_INLINE_METHOD bool has_room(int, int) { return true; }
+  static RPINN_INLINE_METHOD int part(int, const FusedPlace &own) { return own.group; }
+  static RPINN_INLINE_METHOD constexpr int row_size(int channels) {
+    return channels * POINTS / 4 % 2 ? channels * POINTS : channels * POINTS + 4;
+  }
+
+  /* The loads of one inner index are made during the products of another; those behind the last are not used. */
+  template <int C> static RPINN_INLINE_METHOD void forward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
+                                                           const float *A, Sums &sums) {
+    const float *w = W + own.group * ROOM, *a = A + 2 * own.pair;
+    clear<C>(sums);
+    Inner<C> one, two;
+    one.load(w, a);
+    RPINN_UNROLL_ONE
+    for (int k = 0; k < layer.num_in; k += 2) {
+      two.load(w, a);
+      one.multiply(sums);
+      one.load(w, a);
+      two.multiply(sums);
+    }
+  }
+
+  template <int C> static RPINN_INLINE_METHOD void backward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
+                                                            const float *bars, Sums &sums) {
+    const float *w = W + own.group * ROWS * STRIDE, *z = bars + 2 * own.pair;
+    clear<C>(sums);
+    RPINN_UNROLL_ONE
+    for (int group = 0; group < layer.out_groups; group++, w += ROOM - GROUP_ROWS)
+      RPINN_UNROLL_ONE
+      for (int m = 0; m < GROUP_ROWS; m += 2, w += 2, z += 2 * row_size(C)) {
+        Two first[C], second[C];
+        RPINN_UNROLL
+        for (int c = 0; c < C; c++) {
+          first[c] = load_two(z + c * POINTS);
+          second[c] = load_two(z + c * POINTS + row_size(C));
+        }
+        RPINN_UNROLL
+        for (int i = 0; i < ROWS; i++) {
+          Two own_w = load_two(w + i * STRIDE);
+          RPINN_UNROLL
+          for (int c = 0; c < C; c++) {
+            sums[i][c][0] = multiply_add(own_w.x, first[c].x, sums[i][c][0]);
+            sums[i][c][1] = multiply_add(own_w.x, first[c].y, sums[i][c][1]);
+            sums[i][c][0] = multiply_add(own_w.y, second[c].x, sums[i][c][0]);
+            sums[i][c][1] = multiply_add(own_w.y, second[c].y, sums[i][c][1]);
+          }
+        }
+      }
+  }
+
+  static RPINN_INLINE_METHOD GradientPlace gradient_place(int thread, const RpinnFusedLayer &layer) {
+    GradientPlace own;
+    own.row_step = (layer.num_out + GRADIENT_ROWS - 1) / GRADIENT_ROWS;
+    own.column_step = (layer.num_in + GRADIENT_COLUMNS - 1) / GRADIENT_COLUMNS;
+    own.row = thread / own.column_step;
+    own.column = thread % own.column_step;
+    own.works = own.row < own.row_step;
+    return own;
+  }
+  static RPINN_INLINE_METHOD int gradient_row(const GradientPlace &own, int i) { return own.row + i * own.row_step; }
+  static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int, int j) { return own.column + j * own.column_step; }
+
+  template <int C> static RPINN_INLINE_METHOD void gradient(const RpinnFusedLayer &layer, const GradientPlace &own, const float *bars,
+                                                            const float *A, GradientSums &sums) {
+    const float *z[GRADIENT_ROWS], *a[GRADIENT_COLUMNS];
+    RPINN_UNROLL
+    for (int i = 0; i < GRADIENT_ROWS; i++) {
+      int row = gradient_row(own, i);
+      z[i] = bars + (row < layer.num_out ? row : 0) * row_size(C);
+      RPINN_UNROLL
+      for (int j = 0; j < GRADIENT_COLUMNS; j++) sums[i][j] = 0;
+    }
+    RPINN_UNROLL
+    for (int j = 0; j < GRADIENT_COLUMNS; j++) {
+      int column = gradient_column(own, 0, j);
+      a[j] = A + (column < layer.num_in ? column : 0) * row_size(C);
+    }
+    RPINN_UNROLL_THREE
+    for (int q = 0; q < C * POINTS; q += 4) {
+      Four<float> bar[GRADIENT_ROWS];
+      RPINN_UNROLL
+      for (int i = 0; i < GRADIENT_ROWS; i++) bar[i] = load_four(z[i] + q);
+      RPINN_UNROLL
+      for (int j = 0; j < GRADIENT_COLUMNS; j++) {
+        Four<float> four = load_four(a[j] + q);
+        RPINN_UNROLL
+        for (int i = 0; i < GRADIENT_ROWS; i++)
+          RPINN_UNROLL
+          for (int p = 0; p < 4; p++) sums[i][j] = multiply_add(bar[i].at[p], four.at[p], sums[i][j]);
+      }
+    }
+  }
+
+private:
+  template <int C> static RPINN_INLINE_METHOD void clear(Sums &sums) {
+    RPINN_UNROLL
+    for (int i = 0; i < ROWS; i++)
+      RPINN_UNROLL
+      for (int c = 0; c < C; c++) sums[i][c][0] = sums[i][c][1] = 0;
+  }
+
+  /* Weights and activations of one inner index. */
+  template <int C> struct Inner {
+    Two a[C];
+    float w[ROWS];
+
+    /* and on to the next */
+    RPINN_INLINE_METHOD void load(const float *&from_w, const float *&from_a) {
+      RPINN_UNROLL
+      for (int c = 0; c < C; c++) a[c] = load_two(from_a + c * POINTS);
+      RPINN_UNROLL
+      for (int i = 0; i < FOURS; i += 4) {
+        Four<float> four = load_four(from_w + i);
+        RPINN_UNROLL
+        for (int q = 0; q < 4; q++) w[i + q] = four.at[q];
+      }
+      RPINN_UNROLL
+      for (int i = FOURS; i < ROWS; i += 2) {
+        Two two = load_two(from_w + i);
+        w[i] = two.x;
+        w[i + 1] = two.y;
+      }
+      from_w += STRIDE;
+      from_a += row_size(C);
+    }
+    RPINN_INLINE_METHOD void multiply(Sums &sums) const {
+      RPINN_UNROLL
+      for (int i = 0; i < ROWS; i++)
+        RPINN_UNROLL
+        for (int c = 0; c < C; c++) {
+          sums[i][c][0] = multiply_add(w[i], a[c].x, sums[i][c][0]);
+          sums[i][c][1] = multiply_add(w[i], a[c].y, sums[i][c][1]);
+        }
+    }
+  };
+};
+
+template <int FIRSTS, int POINTS, int MOST_GROUPS>
+using FusedTen = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_TEN_UNITS, RPINN_FUSED_TEN_ROOM, RPINN_FUSED_TEN_ROWS, RPINN_FUSED_TEN_COLUMNS>;
+template <int FIRSTS, int POINTS, int MOST_GROUPS>
+using FusedSix = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_SIX_UNITS, RPINN_FUSED_SIX_ROOM, RPINN_FUSED_SIX_ROWS, RPINN_FUSED_SIX_COLUMNS>;
+
+#endif

@@ -1,0 +1,27 @@
+/* The fused kernel, and how it is launched. Sources that include this compile some of its shapes. */
+#ifndef RPINN_BACKEND_CUDA_KERNELS_FUSED_CUH
+#define RPINN_BACKEND_CUDA_KERNELS_FUSED_CUH
+
+#include "fused_member.cuh"
+#include "kernel_launch.h"
+
+template <class S, int MOST_THREADS, int BLOCKS>
+__global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
+    fused_kernel(const __grid_constant__ RpinnDeviceWork work, const __grid_constant__ RpinnFusedWork fused,
+                 const __grid_constant__ RpinnDeviceCall call) {
+  FusedOwn<S> own;
+  run_fused<S>(work, fused, call, (int64_t)blockIdx.x, shared_memory<float>(), &own);
+}
+
+template <class S, int MOST_THREADS, int BLOCKS>
+static int launch_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                        const RpinnDeviceCall *call) {
+  auto kernel = fused_kernel<S, MOST_THREADS, BLOCKS>;
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->shared_bytes);
+  if (error != cudaSuccess) return (int)error;
+  kernel<<<(unsigned)launch->num_members, (unsigned)fused->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
+      *work, *fused, *call);
+  return (int)cudaGetLastError();
+}
+
+#endif
