@@ -4,6 +4,7 @@
 
 #include "fused_member.cuh"
 #include "kernel_launch.h"
+#include "shared_memory_limit.cuh"
 
 template <class S, int MOST_THREADS, int BLOCKS>
 __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
@@ -17,7 +18,7 @@ template <class S, int MOST_THREADS, int BLOCKS>
 static int launch_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                         const RpinnDeviceCall *call) {
   auto kernel = fused_kernel<S, MOST_THREADS, BLOCKS>;
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->shared_bytes);
+  cudaError_t error = allow_shared_memory((const void *)kernel);
   if (error != cudaSuccess) return (int)error;
   kernel<<<(unsigned)launch->num_members, (unsigned)fused->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
       *work, *fused, *call);

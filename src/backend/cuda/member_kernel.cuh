@@ -4,24 +4,13 @@
 
 #include "kernel_launch.h"
 #include "member_pass.cuh"
+#include "shared_memory_limit.cuh"
 
 template <class Real, bool FAST, bool POINTS>
 __global__ void __launch_bounds__(RPINN_DEVICE_MAX_THREADS, 1)
     member_kernel(const __grid_constant__ RpinnDeviceWork work, const __grid_constant__ RpinnDeviceCall call) {
 
   run_member<Real, FAST, POINTS>(work, call, (int64_t)blockIdx.x, shared_memory<Real>());
-}
-
-/* Let a kernel have all the shared memory that a block can. The limit belongs to the kernel and not to a launch: threads that each set what
- * their own launch needs would lower it for one another. */
-static inline cudaError_t allow_shared_memory(const void *kernel) {
-  cudaFuncAttributes attributes;
-  int device = 0, most = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, kernel);
-  if (error != cudaSuccess) return error;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
 }
 
 template <class Real, bool FAST, bool POINTS>
