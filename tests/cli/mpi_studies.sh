@@ -45,7 +45,9 @@ alike folds folds-together
 weights=(weights small.yaml --members 39 --prior-scale 1 --search prior=0.5,1,2 --datasets 2)
 run 0 "${weights[@]}" --out weights --quiet
 ranks 0 "$last" 3 "${weights[@]}" --out weights-together --quiet
-if ! cmp weights/weights.csv weights-together/weights.csv; then complain "weights of ranks differ"; fi
+for file in weights.csv weights.json chosen.yaml; do
+  if ! cmp "weights/$file" "weights-together/$file"; then complain "$file of ranks differs"; fi
+done
 
 # ---- reproductions ----
 paper=(reproduce table1 --members 2 --methods rpinn,ensemble)
