@@ -357,8 +357,8 @@ static void test_runs_are_those_of_one_process(void **state) {
       "samples=33 optimizer=adam iterations=5 prior_scale=1 threads=1",
       "method=nuts chains=5 samples=8 warmup=8 max_depth=3 prior_scale=1 threads=2",
       "method=laplace samples=12 prior_scale=loo threads=1",
-      "samples=18 optimizer=adam iterations=5 prior_scale=1 threads=1 correct=nuts correct_budget=60 "
-      "max_depth=3",
+      ("samples=18 optimizer=adam iterations=5 prior_scale=1 threads=1 correct=nuts correct_budget=60 "
+       "max_depth=3"),
       "method=map iterations=10 prior_scale=1 threads=1",
       "method=svgd samples=300 iterations=4 prior_scale=1 threads=1", /* in more than one tile */
       "method=svgd samples=6 iterations=9 kernel=functions prior_scale=1 threads=2"};
