@@ -3,11 +3,19 @@
 
 #include "vector.h"
 
-/* i from 0 to below a constant count, unrolled, so that arrays of vectors stay in registers. */
-#define RPINN_UNROLLED(i, count) _Pragma("GCC unroll 16") for (size_t i = 0; i < (count); i++)
-/* half of a constant count, and half of that, down to 1 */
-#define RPINN_HALVES(half, count)                                                                            \
-  _Pragma("GCC unroll 16") for (size_t half = (count) / 2; half > 0; half /= 2)
+/* Loops whose counts are constants are unrolled, so that arrays of vectors stay in registers; not where a sanitizer checks every step of them,
+ * which would take minutes to compile. */
+#if !defined(__clang__)
+#define RPINN_UNROLL _Pragma("GCC unroll 16")
+#elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RPINN_UNROLL
+#else
+#define RPINN_UNROLL _Pragma("clang loop unroll(full)")
+#endif
+/* i from 0 to below a count */
+#define RPINN_UNROLLED(i, count)  RPINN_UNROLL for (size_t i = 0; i < (count); i++)
+/* half of a count, and half of that, down to 1 */
+#define RPINN_HALVES(half, count) RPINN_UNROLL for (size_t half = (count) / 2; half > 0; half /= 2)
 
 /* A tile has as many sums as leave registers for a few vectors of the second factor and a number of the first. */
 enum {
