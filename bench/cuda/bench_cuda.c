@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_subject.h"
 #include "cuda_engine.h"
-#include "posterior.h"
 #include "steady_clock.h"
-
-enum { MAX_OVERRIDES = 8 };
 
 typedef struct Herd {
   size_t count, N, M;
@@ -68,22 +66,12 @@ static double count_work(const RpinnEnergyModel *model) {
 }
 
 static RpinnStatus run(RpinnContext *context, int argc, char **argv) {
-  RpinnOverride overrides[MAX_OVERRIDES] = {{"backend", "cuda", "bench", true},
-                                            {"precision", argv[4], "bench", true}};
-  RpinnProblemOptions options = {.preset = "paper", .num_overrides = 2, .overrides = overrides};
-  for (int i = 5; i < argc && options.num_overrides < MAX_OVERRIDES; i++) {
-    char *value = strchr(argv[i], '=');
-    if (!value) return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s', expected NAME=VALUE", argv[i]);
-    *value = 0;
-    overrides[options.num_overrides++] = (RpinnOverride){argv[i], value + 1, "bench", false};
-  }
-  size_t count = strtoul(argv[2], NULL, 10), steps = strtoul(argv[3], NULL, 10);
-  RpinnProblem *problem;
-  RpinnPosterior *posterior;
+  BenchSubject subject;
   Herd herd;
   RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
-  RPINN_TRY(rpinn_problem_load(context, argv[1], &options, &problem));
-  RPINN_TRY(rpinn_posterior_create(context, problem, false, &posterior));
+  RPINN_TRY(open_subject(context, argc, argv, &subject));
+  RpinnPosterior *posterior = subject.posterior;
+  const size_t count = subject.num_members, steps = subject.num_calls;
   if (!make_herd(posterior, count, &herd)) return rpinn_fail_memory(context);
   const RpinnCudaEngine *engine = (const RpinnCudaEngine *)posterior->backend;
   const RpinnDeviceWork *work = &engine->terms->work;
@@ -105,8 +93,7 @@ static RpinnStatus run(RpinnContext *context, int argc, char **argv) {
         1e-12 * count_work(&posterior->model) * (double)(count * steps) / launches, herd.energies[count / 2]);
   }
   free_herd(&herd);
-  rpinn_posterior_destroy(posterior);
-  rpinn_problem_destroy(problem);
+  close_subject(&subject);
   return RPINN_OK;
 }
 

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_subject.h"
 #include "cuda_engine.h"
-#include "posterior.h"
 #include "steady_clock.h"
-
-enum { MAX_OVERRIDES = 8 };
 
 typedef struct Herd {
   size_t count, N, M;
@@ -89,29 +87,18 @@ static RpinnStatus measure(RpinnContext *context, RpinnPosterior *posterior, Her
 }
 
 static RpinnStatus run(RpinnContext *context, int argc, char **argv) {
-  RpinnOverride overrides[MAX_OVERRIDES] = {{"backend", "cuda", "bench", true},
-                                            {"precision", argv[4], "bench", true}};
-  RpinnProblemOptions options = {.preset = "paper", .num_overrides = 2, .overrides = overrides};
-  for (int i = 5; i < argc && options.num_overrides < MAX_OVERRIDES; i++) {
-    char *value = strchr(argv[i], '=');
-    if (!value) return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s', expected NAME=VALUE", argv[i]);
-    *value = 0;
-    overrides[options.num_overrides++] = (RpinnOverride){argv[i], value + 1, "bench", false};
-  }
-  size_t count = strtoul(argv[2], NULL, 10), calls = strtoul(argv[3], NULL, 10);
-  RpinnProblem *problem;
-  RpinnPosterior *posterior;
+  BenchSubject subject;
   Herd herd;
-  RPINN_TRY(rpinn_problem_load(context, argv[1], &options, &problem));
-  RPINN_TRY(rpinn_posterior_create(context, problem, false, &posterior));
+  RPINN_TRY(open_subject(context, argc, argv, &subject));
+  RpinnPosterior *posterior = subject.posterior;
+  const size_t count = subject.num_members, calls = subject.num_calls;
   if (!make_herd(posterior, count, &herd)) return rpinn_fail_memory(context);
   printf("%s %s, %zu members, M = %zu, N = %zu\n", argv[1], argv[4], count, herd.M, herd.N);
   RpinnStatus status = posterior->backend->operations->damped_steps
                            ? measure(context, posterior, &herd, calls)
                            : rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "there is no cuBLAS here");
   free_herd(&herd);
-  rpinn_posterior_destroy(posterior);
-  rpinn_problem_destroy(problem);
+  close_subject(&subject);
   return status;
 }
 

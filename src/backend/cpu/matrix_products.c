@@ -64,17 +64,6 @@ typedef struct Panel {
   bool adds;
 } Panel;
 
-RPINN_INLINE RealVector load_last(const Real *source, size_t count) {
-  return count == LANES ? vector_load(source) : vector_load_part(source, count);
-}
-
-RPINN_INLINE void store_last(Real *target, RealVector value, size_t count) {
-  if (count == LANES)
-    vector_store(target, value);
-  else
-    vector_store_part(target, value, count);
-}
-
 RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Factor *factor,
                        const Panel *panel) {
   RealVector sums[MAX_ROWS][MAX_VECTORS], y[MAX_VECTORS];
@@ -86,7 +75,7 @@ RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Fa
     const Real *c = panel->c;
     RPINN_UNROLLED (r, num_rows) {
       RPINN_UNROLLED (v, end) sums[r][v] = vector_load(c + v * LANES);
-      sums[r][end] = load_last(c + end * LANES, panel->last);
+      sums[r][end] = vector_load_lanes(c + end * LANES, panel->last);
       c += panel->c_row;
     }
   }
@@ -100,7 +89,7 @@ RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Fa
   Real *c = panel->c;
   RPINN_UNROLLED (r, num_rows) {
     RPINN_UNROLLED (v, end) vector_store(c + v * LANES, sums[r][v]);
-    store_last(c + end * LANES, sums[r][end], panel->last);
+    vector_store_lanes(c + end * LANES, sums[r][end], panel->last);
     c += panel->c_row;
   }
 }
@@ -178,9 +167,9 @@ enum { BUNDLE = RPINN_GROUP_VECTORS == 1 ? RPINN_REAL_GROUP : RPINN_GROUP_VECTOR
 RPINN_INLINE void add_lanes(const size_t num_columns, size_t length, const Real *x, const Real *y,
                             size_t part, size_t count, RealVector sums[BUNDLE][RPINN_GROUP_VECTORS]) {
   RealVector vectors[2];
-  RPINN_UNROLLED (c, num_columns) vectors[c] = load_last(y + c * length, count);
+  RPINN_UNROLLED (c, num_columns) vectors[c] = vector_load_lanes(y + c * length, count);
   RPINN_UNROLLED (r, BUNDLE / num_columns) {
-    RealVector own = load_last(x + r * length, count);
+    RealVector own = vector_load_lanes(x + r * length, count);
     RPINN_UNROLLED (c, num_columns)
       sums[r * num_columns + c][part] = multiply_add(own, vectors[c], sums[r * num_columns + c][part]);
   }
@@ -221,7 +210,7 @@ static Real multiply_row(size_t length, const Real *x, const Real *y) {
   RealVector sums[RPINN_GROUP_VECTORS] = {{0}};
   for (size_t k = 0, part = 0; k < length; k += LANES, part = (part + 1) % RPINN_GROUP_VECTORS) {
     const size_t count = length - k < LANES ? length - k : LANES;
-    sums[part] = multiply_add(load_last(x + k, count), load_last(y + k, count), sums[part]);
+    sums[part] = multiply_add(vector_load_lanes(x + k, count), vector_load_lanes(y + k, count), sums[part]);
   }
   return vector_group_sum(sums);
 }

@@ -19,18 +19,6 @@
 
 enum { LANES = RPINN_VECTOR_LANES };
 
-/* Loads and stores of count lanes: all of them but in the last vector of an array. */
-RPINN_INLINE RealVector load_lanes(const Real *source, size_t count) {
-  return count == LANES ? vector_load(source) : vector_load_part(source, count);
-}
-
-RPINN_INLINE void store_lanes(Real *target, RealVector value, size_t count) {
-  if (count == LANES)
-    vector_store(target, value);
-  else
-    vector_store_part(target, value, count);
-}
-
 /* Sums in tiles take whole vectors: tiles are padded, the lanes beyond an array hold zeros, and a whole
  * vector is read back faster than an incomplete one. */
 RPINN_INLINE void tile_add(Real *sums, RealVector value) {
@@ -80,14 +68,14 @@ static void activation_evaluate(RpinnActivation activation, size_t count, const 
                                 Real *const derivatives[4]) {
   for (size_t i = 0; i < count; i += LANES) {
     size_t lanes = count - i < LANES ? count - i : LANES;
-    RealVector x = load_lanes(z + i, lanes);
+    RealVector x = vector_load_lanes(z + i, lanes);
     ActivationValue s = activation_value(activation, x);
     ActivationSlopes slopes = activation_slopes(activation, x, s.value, s.kept);
-    store_lanes(derivatives[0] + i, s.value, lanes);
+    vector_store_lanes(derivatives[0] + i, s.value, lanes);
     RealVector factor = activation_is_relative(activation) ? slopes.first + slopes.first : vector_fill(2);
-    store_lanes(derivatives[1] + i, slopes.first, lanes);
-    store_lanes(derivatives[2] + i, factor * slopes.half_second, lanes);
-    store_lanes(derivatives[3] + i, factor * slopes.half_third, lanes);
+    vector_store_lanes(derivatives[1] + i, slopes.first, lanes);
+    vector_store_lanes(derivatives[2] + i, factor * slopes.half_second, lanes);
+    vector_store_lanes(derivatives[3] + i, factor * slopes.half_third, lanes);
   }
 }
 
@@ -119,8 +107,9 @@ typedef struct JetCall {
 
 RPINN_INLINE JetPoint hidden_point(const JetCall *call, size_t num_first, Spot at) {
   JetPoint point;
-  point.value = load_lanes(call->z[0] + at.element, at.count) + vector_load(call->bias + at.tile);
-  for (size_t d = 0; d < num_first; d++) point.first[d] = load_lanes(call->z[1 + d] + at.element, at.count);
+  point.value = vector_load_lanes(call->z[0] + at.element, at.count) + vector_load(call->bias + at.tile);
+  for (size_t d = 0; d < num_first; d++)
+    point.first[d] = vector_load_lanes(call->z[1 + d] + at.element, at.count);
   return point;
 }
 
@@ -128,7 +117,7 @@ RPINN_INLINE JetPoint input_point(const JetCall *call, size_t num_first, Spot at
   JetPoint point;
   point.value = vector_load(call->bias + at.tile);
   for (size_t d = 0; d < call->num_inputs; d++)
-    point.value = vector_fma(load_lanes(call->coordinates[d] + at.element, at.count),
+    point.value = vector_fma(vector_load_lanes(call->coordinates[d] + at.element, at.count),
                              vector_load(call->weights[d] + at.tile), point.value);
   for (size_t d = 0; d < num_first; d++)
     point.first[d] = vector_load(call->weights[call->input_of_first[d]] + at.tile);
@@ -153,17 +142,18 @@ RPINN_INLINE void forward_vector(JetPass pass, const JetCall *call, RpinnActivat
   JetPoint point = is_input ? input_point(call, num_first, at) : hidden_point(call, num_first, at);
   ActivationValue s = activation_value(activation, point.value);
   ActivationSlopes slopes = activation_slopes(activation, point.value, s.value, s.kept);
-  store_lanes(call->new_a[0] + at.element, s.value, at.count);
-  if (activation != RPINN_ACTIVATION_TANH) store_lanes(call->new_kept + at.element, s.kept, at.count);
+  vector_store_lanes(call->new_a[0] + at.element, s.value, at.count);
+  if (activation != RPINN_ACTIVATION_TANH) vector_store_lanes(call->new_kept + at.element, s.kept, at.count);
   for (size_t d = 0; d < num_first; d++)
-    store_lanes(call->new_a[1 + d] + at.element, slopes.first * point.first[d], at.count);
+    vector_store_lanes(call->new_a[1 + d] + at.element, slopes.first * point.first[d], at.count);
   for (size_t l = 0; l < num_second; l++) {
     size_t channel = 1 + num_first + l;
     JetCurvature curvature = jet_curvature(num_first, call->hessians + l * num_first * num_first, &point);
-    RealVector z_second = is_input ? vector_fill(0) : load_lanes(call->z[channel] + at.element, at.count);
+    RealVector z_second =
+        is_input ? vector_fill(0) : vector_load_lanes(call->z[channel] + at.element, at.count);
     RealVector a_second = forward_second(activation_is_relative(activation), slopes, curvature.twice_form,
                                          is_input ? NULL : &z_second);
-    store_lanes(call->new_a[channel] + at.element, a_second, at.count);
+    vector_store_lanes(call->new_a[channel] + at.element, a_second, at.count);
   }
 }
 
@@ -181,16 +171,17 @@ RPINN_INLINE OutputBars output_bars_at(const JetCall *call, Spot at) {
   const RealBits row = call->rows[at.tile];
   return (OutputBars){.point = at.point + (size_t)row,
                       .index = bits_load(call->rows + at.tile) - bits_fill(row),
-                      .weights = load_lanes(call->output_weights + at.tile, at.count),
+                      .weights = vector_load_lanes(call->output_weights + at.tile, at.count),
                       .sum = vector_load(call->output_weight_sums + at.tile)};
 }
 
 /* abar of a channel: from memory, or below the output the product of the output's bar and weight. */
 RPINN_INLINE RealVector load_bar(JetPass pass, const JetCall *call, OutputBars *output, size_t channel,
                                  Spot at) {
-  if (pass != LAST_REVERSE) return load_lanes(call->a_bars[channel] + at.element, at.count);
+  if (pass != LAST_REVERSE) return vector_load_lanes(call->a_bars[channel] + at.element, at.count);
   RealVector bar = vector_pick(call->output_bars[channel] + output->point, output->index);
-  output->sum = vector_fma(bar, load_lanes(call->output_inputs[channel] + at.element, at.count), output->sum);
+  output->sum =
+      vector_fma(bar, vector_load_lanes(call->output_inputs[channel] + at.element, at.count), output->sum);
   return bar * output->weights;
 }
 
@@ -200,8 +191,9 @@ RPINN_INLINE RealVector load_bar(JetPass pass, const JetCall *call, OutputBars *
 RPINN_INLINE JetPoint reverse_point(JetPass pass, const JetCall *call, RpinnActivation activation,
                                     size_t num_first, size_t num_second, const JetPoint *point, Spot at) {
   const bool is_relative = activation_is_relative(activation);
-  RealVector a = load_lanes(call->a + at.element, at.count);
-  RealVector k = activation == RPINN_ACTIVATION_TANH ? a : load_lanes(call->kept + at.element, at.count);
+  RealVector a = vector_load_lanes(call->a + at.element, at.count);
+  RealVector k =
+      activation == RPINN_ACTIVATION_TANH ? a : vector_load_lanes(call->kept + at.element, at.count);
   ActivationSlopes slopes = activation_slopes(activation, point->value, a, k);
   RealVector second = slopes.half_second + slopes.half_second;
   OutputBars output = pass == LAST_REVERSE ? output_bars_at(call, at) : (OutputBars){0};
@@ -221,8 +213,8 @@ RPINN_INLINE JetPoint reverse_point(JetPass pass, const JetCall *call, RpinnActi
       bar.first[d] = vector_fma(bent, curvature.gradient[d], bar.first[d]);
     bar.value = vector_fma(slopes.half_third * base, curvature.twice_form, bar.value);
     if (pass != INPUT_REVERSE) {
-      bar.value = vector_fma(bent, load_lanes(call->z[channel] + at.element, at.count), bar.value);
-      store_lanes(call->z_bars[channel] + at.element, y, at.count);
+      bar.value = vector_fma(bent, vector_load_lanes(call->z[channel] + at.element, at.count), bar.value);
+      vector_store_lanes(call->z_bars[channel] + at.element, y, at.count);
     }
   }
   if (pass == LAST_REVERSE) vector_store(call->output_weight_sums + at.tile, output.sum);
@@ -233,9 +225,9 @@ RPINN_INLINE void hidden_reverse_vector(JetPass pass, const JetCall *call, Rpinn
                                         size_t num_first, size_t num_second, Spot at) {
   JetPoint point = hidden_point(call, num_first, at);
   JetPoint bar = reverse_point(pass, call, activation, num_first, num_second, &point, at);
-  store_lanes(call->z_bars[0] + at.element, bar.value, at.count);
+  vector_store_lanes(call->z_bars[0] + at.element, bar.value, at.count);
   for (size_t d = 0; d < num_first; d++)
-    store_lanes(call->z_bars[1 + d] + at.element, bar.first[d], at.count);
+    vector_store_lanes(call->z_bars[1 + d] + at.element, bar.first[d], at.count);
   tile_add(call->bias_sums + at.tile, bar.value);
 }
 
@@ -247,7 +239,7 @@ RPINN_INLINE void input_reverse_vector(const JetCall *call, RpinnActivation acti
   tile_add(call->bias_sums + at.tile, bar.value);
   for (size_t d = 0; d < call->num_inputs; d++)
     tile_add_product(call->weight_sums[d] + at.tile, bar.value,
-                     load_lanes(call->coordinates[d] + at.element, at.count));
+                     vector_load_lanes(call->coordinates[d] + at.element, at.count));
   for (size_t d = 0; d < num_first; d++)
     tile_add(call->weight_sums[call->input_of_first[d]] + at.tile, bar.first[d]);
 }
@@ -387,13 +379,13 @@ static void input_reverse(const RpinnJetRun *run, const RpinnJetInputs *inputs, 
 /* One vector of units: down all rows. */
 RPINN_INLINE void output_reverse_units(size_t num_rows, size_t width, const Real *a, const Real *weights,
                                        const Real *output_bars, Real *bars, Real *weight_sums, size_t count) {
-  RealVector weight = load_lanes(weights, count), sum = load_lanes(weight_sums, count);
+  RealVector weight = vector_load_lanes(weights, count), sum = vector_load_lanes(weight_sums, count);
   for (size_t row = 0; row < num_rows; row++) {
     RealVector bar = vector_fill(output_bars[row]);
-    sum = vector_fma(bar, load_lanes(a + row * width, count), sum);
-    store_lanes(bars + row * width, bar * weight, count);
+    sum = vector_fma(bar, vector_load_lanes(a + row * width, count), sum);
+    vector_store_lanes(bars + row * width, bar * weight, count);
   }
-  store_lanes(weight_sums, sum, count);
+  vector_store_lanes(weight_sums, sum, count);
 }
 
 static void output_reverse(size_t num_rows, size_t width, const Real *a, const Real *weights,
@@ -413,11 +405,11 @@ RPINN_INLINE void outer_sum_shape(size_t num_channels, size_t num_out, size_t nu
   for (size_t o = 0; o < num_out; o++, W += num_in)
     for (size_t i = 0; i < num_in; i += LANES) {
       size_t count = num_in - i < LANES ? num_in - i : LANES;
-      RealVector sum = vector_fill(bars[o]) * load_lanes(inputs + i, count);
+      RealVector sum = vector_fill(bars[o]) * vector_load_lanes(inputs + i, count);
       for (size_t c = 1; c < num_channels; c++)
-        sum = vector_fma(vector_fill(bars[c * bar_step + o]), load_lanes(inputs + c * input_step + i, count),
-                         sum);
-      store_lanes(W + i, sum, count);
+        sum = vector_fma(vector_fill(bars[c * bar_step + o]),
+                         vector_load_lanes(inputs + c * input_step + i, count), sum);
+      vector_store_lanes(W + i, sum, count);
     }
 }
 
@@ -437,18 +429,18 @@ static void outer_sum(size_t num_channels, size_t num_out, size_t num_in, const 
 
 RPINN_INLINE void adam_vector(const RpinnAdamStep *step, const Real *gradient, const Real *prior_scale,
                               const Real *prior_shift, Real *theta, Real *m, Real *v, size_t count) {
-  RealVector x = load_lanes(theta, count);
-  RealVector g = load_lanes(gradient, count) +
-                 vector_fma(load_lanes(prior_scale, count), x, -load_lanes(prior_shift, count));
+  RealVector x = vector_load_lanes(theta, count);
+  RealVector g = vector_load_lanes(gradient, count) +
+                 vector_fma(vector_load_lanes(prior_scale, count), x, -vector_load_lanes(prior_shift, count));
   RealVector mean =
-      vector_fma(vector_fill(step->beta1), load_lanes(m, count), vector_fill(1 - step->beta1) * g);
+      vector_fma(vector_fill(step->beta1), vector_load_lanes(m, count), vector_fill(1 - step->beta1) * g);
   RealVector square =
-      vector_fma(vector_fill(step->beta2), load_lanes(v, count), vector_fill(1 - step->beta2) * g * g);
+      vector_fma(vector_fill(step->beta2), vector_load_lanes(v, count), vector_fill(1 - step->beta2) * g * g);
   RealVector root =
       vector_fma(vector_fill(step->root_scale), vector_root(square), vector_fill(step->epsilon));
-  store_lanes(m, mean, count);
-  store_lanes(v, square, count);
-  store_lanes(theta, x - vector_fill(step->rate) * mean / root, count);
+  vector_store_lanes(m, mean, count);
+  vector_store_lanes(v, square, count);
+  vector_store_lanes(theta, x - vector_fill(step->rate) * mean / root, count);
 }
 
 static void adam_update(size_t count, const RpinnAdamStep *step, const Real *gradient,
@@ -522,18 +514,19 @@ static double finish_gradient(size_t count, const Real *data, const double *thet
 static void tile_fill(size_t width, size_t tile_length, const Real *values, Real *tile) {
   for (size_t u = 0; u < width; u += LANES) {
     size_t count = width - u < LANES ? width - u : LANES;
-    RealVector value = load_lanes(values + u, count);
-    for (size_t start = 0; start < tile_length; start += width) store_lanes(tile + start + u, value, count);
+    RealVector value = vector_load_lanes(values + u, count);
+    for (size_t start = 0; start < tile_length; start += width)
+      vector_store_lanes(tile + start + u, value, count);
   }
 }
 
 static void tile_fold(size_t width, size_t tile_length, const Real *tile, Real *values) {
   for (size_t u = 0; u < width; u += LANES) {
     size_t count = width - u < LANES ? width - u : LANES;
-    RealVector sum = load_lanes(tile + u, count);
+    RealVector sum = vector_load_lanes(tile + u, count);
     for (size_t start = width; start < tile_length; start += width)
-      sum += load_lanes(tile + start + u, count);
-    store_lanes(values + u, sum, count);
+      sum += vector_load_lanes(tile + start + u, count);
+    vector_store_lanes(values + u, sum, count);
   }
 }
 

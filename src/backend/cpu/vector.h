@@ -273,4 +273,17 @@ RPINN_INLINE void vector_store_part(Real *target, RealVector value, size_t count
 
 #endif
 #endif
+
+/* Loads and stores of count lanes: all of them but in the last vector of an array. */
+RPINN_INLINE RealVector vector_load_lanes(const Real *source, size_t count) {
+  return count == RPINN_VECTOR_LANES ? vector_load(source) : vector_load_part(source, count);
+}
+
+RPINN_INLINE void vector_store_lanes(Real *target, RealVector value, size_t count) {
+  if (count == RPINN_VECTOR_LANES)
+    vector_store(target, value);
+  else
+    vector_store_part(target, value, count);
+}
+
 #endif

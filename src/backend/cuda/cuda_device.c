@@ -105,11 +105,18 @@ static RpinnStatus clear(RpinnContext *context, RpinnDevice *device, void *memor
   return wait(context, device, "clearing memory");
 }
 
+/* A launch on the stream of this device. */
+static RpinnStatus prepare(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                           RpinnLaunch *own) {
+  *own = *launch;
+  own->stream = ((CudaDevice *)device)->stream;
+  return choose(context, device);
+}
+
 static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
-  RpinnLaunch own = *launch;
-  own.stream = ((CudaDevice *)device)->stream;
-  RPINN_TRY(choose(context, device));
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_members(&own, work, call), "starting a kernel");
   return wait(context, device, "computing");
 }
@@ -117,27 +124,24 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
 static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                              const RpinnDeviceCall *call) {
-  RpinnLaunch own = *launch;
-  own.stream = ((CudaDevice *)device)->stream;
-  RPINN_TRY(choose(context, device));
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_fused(&own, work, fused, call), "starting a kernel");
   return wait(context, device, "computing");
 }
 
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceProduct *product) {
-  RpinnLaunch own = *launch;
-  own.stream = ((CudaDevice *)device)->stream;
-  RPINN_TRY(choose(context, device));
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_product(&own, work, product), "starting a product");
   return wait(context, device, "computing a product");
 }
 
 static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                             const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
-  RpinnLaunch own = *launch;
-  own.stream = ((CudaDevice *)device)->stream;
-  RPINN_TRY(choose(context, device));
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_step(&own, work, step), "starting a step");
   return wait(context, device, "computing a step");
 }
