@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "context.h"
 #include "random_stream.h"
+#include "sort_numbers.h"
 #include "text.h"
 
 static void arena_gives_zeroed_aligned_memory(void **state) {
@@ -156,6 +157,40 @@ static void errors_say_where(void **state) {
   rpinn_context_destroy(context);
 }
 
+static void numbers_are_sorted(void **state) {
+  (void)state;
+  enum { COUNT = 10 };
+  double values[COUNT] = {3,      (double)NAN,       -1.5,   (double)INFINITY, 0,
+                          1e-310, -(double)INFINITY, -1e300, -(double)NAN,     -1e-5};
+  const double expected[COUNT] = {-(double)INFINITY, -1e300, -1.5, -1e-5, 0, 1e-310, 3, (double)INFINITY};
+  double room[COUNT];
+  rpinn_sort_numbers(COUNT, values, room);
+  for (size_t i = 0; i < COUNT - 2; i++) assert_true(values[i] == expected[i]);
+  assert_true(isnan(values[COUNT - 2]) && isnan(values[COUNT - 1]));
+}
+
+/* Of any number of them, many of which are the same, each comes out as often as it went in: their ranks say so. */
+static void sorted_numbers_are_those_of_before(void **state) {
+  (void)state;
+  enum { MOST = 1000 };
+  static double before[MOST], after[MOST], room[MOST];
+  RpinnStream stream = rpinn_stream(21, RPINN_PURPOSE_CHECK, 0, 0);
+  for (size_t count = 0; count <= MOST; count = 3 * count + 1) {
+    rpinn_stream_normals(&stream, count, before);
+    for (size_t i = 0; i < count; i++) before[i] = i % 2 ? round(3 * before[i]) : before[i];
+    memcpy(after, before, sizeof after);
+    rpinn_sort_numbers(count, after, room);
+    for (size_t i = 0; i < count; i++) {
+      size_t less = 0, same = 0;
+      for (size_t k = 0; k < count; k++) {
+        less += before[k] < after[i];
+        same += before[k] == after[i];
+      }
+      assert_true(less <= i && i < less + same);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(arena_gives_zeroed_aligned_memory),
@@ -165,6 +200,8 @@ int main(void) {
       cmocka_unit_test(moments_of_the_streams),
       cmocka_unit_test(permutations_are_fair),
       cmocka_unit_test(numbers_read_back),
+      cmocka_unit_test(numbers_are_sorted),
+      cmocka_unit_test(sorted_numbers_are_those_of_before),
       cmocka_unit_test(typos_find_their_name),
       cmocka_unit_test(printable_texts),
       cmocka_unit_test(errors_say_where),

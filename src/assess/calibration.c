@@ -71,7 +71,7 @@ static RpinnStatus sum_points(const RpinnKeptDraws *kept, size_t first_value, co
                               const RpinnTruthNoise *noise, RpinnStream *stream,
                               RpinnCalibrationScore *score) {
   size_t count = rpinn_kept_draws_count(kept), ranked = 0;
-  double *sorted = malloc((count + 1) * sizeof *sorted);
+  double *sorted = malloc((2 * count + 1) * sizeof *sorted);
   if (!sorted) return RPINN_ERROR_MEMORY;
   for (size_t i = 0; i < num_values; i++) {
     rpinn_kept_draws_sort(kept, first_value + i, 1, sorted);

@@ -82,7 +82,7 @@ RpinnStatus rpinn_metric_crps(const RpinnKeptDraws *kept, size_t first_value, si
   enum { AT_ONCE = 8 };
   size_t count = rpinn_kept_draws_count(kept);
   double n = (double)count, distances = 0, all_pairs = 0, points = (double)num_values;
-  double *sorted = malloc((AT_ONCE * count + 1) * sizeof *sorted);
+  double *sorted = malloc(((AT_ONCE + 1) * count + 1) * sizeof *sorted);
   if (!sorted) return RPINN_ERROR_MEMORY;
   for (size_t first = 0; first < num_values; first += AT_ONCE) {
     size_t num = num_values - first < AT_ONCE ? num_values - first : AT_ONCE;

@@ -17,7 +17,7 @@ RpinnStatus rpinn_rank_quantiles(const RpinnKeptDraws *kept, size_t num_probabil
                                  const double *probabilities, double *quantiles) {
   enum { AT_ONCE = 8 };
   size_t count = rpinn_kept_draws_count(kept), num_values = rpinn_kept_draws_num_values(kept);
-  double *sorted = malloc((AT_ONCE * count + 1) * sizeof *sorted);
+  double *sorted = malloc(((AT_ONCE + 1) * count + 1) * sizeof *sorted);
   if (!sorted) return RPINN_ERROR_MEMORY;
   for (size_t first = 0; first < num_values; first += AT_ONCE) {
     size_t num = num_values - first < AT_ONCE ? num_values - first : AT_ONCE;

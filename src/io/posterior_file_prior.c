@@ -90,9 +90,13 @@ RpinnStatus rpinn_posterior_file_define_log_prior(RpinnContext *context, RpinnPo
 
 /* ---- draws ---- */
 
-static double log_normal(double value, double mean, double root) {
+static double log_normal_of(double value, double mean, double root, double log_root) {
   double z = root * (value - mean);
-  return log(root) - half_log_two_pi - 0.5 * z * z;
+  return log_root - half_log_two_pi - 0.5 * z * z;
+}
+
+static double log_normal(double value, double mean, double root) {
+  return log_normal_of(value, mean, root, log(root));
 }
 
 static RpinnStatus add_scalar(RpinnContext *context, RpinnDrawVariable *variable, double value) {
@@ -109,9 +113,11 @@ static RpinnStatus add_fields(RpinnContext *context, RpinnPosteriorFile *file,
   if (has_own_scale) rpinn_posterior_network_roots(posterior, added->prior_scale, file->log_prior.root);
   for (size_t f = 0; f < posterior->problem->num_fields; f++) {
     size_t first = posterior->networks[f].parameter_start, end = first + posterior->networks[f].num_trainable;
-    double sum = 0;
-    for (size_t j = first; j < end; j++)
-      sum += log_normal(added->parameters[j], model->prior_mean[j], root[j]);
+    double sum = 0, known = (double)NAN, log_known = 0; /* most parameters have the root of the one before */
+    for (size_t j = first; j < end; j++) {
+      if (root[j] != known) log_known = log(known = root[j]);
+      sum += log_normal_of(added->parameters[j], model->prior_mean[j], root[j], log_known);
+    }
     RPINN_TRY(add_scalar(context, &file->log_prior.fields[f], sum));
   }
   return RPINN_OK;

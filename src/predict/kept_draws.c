@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sort_numbers.h"
+
 enum { CHUNK_BYTES = 1 << 20, VALUES_AT_ONCE = 8 };
 
 struct RpinnKeptDraws {
@@ -81,12 +83,6 @@ RpinnStatus rpinn_kept_draws_add(RpinnKeptDraws *kept, size_t draw_number, const
   return RPINN_OK;
 }
 
-static int compare_with_nan_last(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  int a_last = isnan(a) != 0, b_last = isnan(b) != 0;
-  return a_last || b_last ? a_last - b_last : (a > b) - (a < b);
-}
-
 void rpinn_kept_draws_sort(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
                            double *sorted) {
   for (size_t draw = 0; draw < kept->count; draw++) {
@@ -94,7 +90,7 @@ void rpinn_kept_draws_sort(const RpinnKeptDraws *kept, size_t first_value, size_
     for (size_t i = 0; i < num_values; i++) sorted[i * kept->count + draw] = values[i];
   }
   for (size_t i = 0; i < num_values; i++)
-    qsort(sorted + i * kept->count, kept->count, sizeof *sorted, compare_with_nan_last);
+    rpinn_sort_numbers(kept->count, sorted + i * kept->count, sorted + num_values * kept->count);
 }
 
 /* h = (n - 1) p;  q = x_[floor h] + (h - floor h) (x_[floor h + 1] - x_[floor h]), counting from 0. */
@@ -110,7 +106,7 @@ double rpinn_sorted_quantile(size_t count, const double *sorted, double probabil
 
 RpinnStatus rpinn_kept_draws_quantiles(const RpinnKeptDraws *kept, size_t num_probabilities,
                                        const double *probabilities, double *quantiles) {
-  double *sorted = malloc((VALUES_AT_ONCE * kept->count + 1) * sizeof *sorted);
+  double *sorted = malloc(((VALUES_AT_ONCE + 1) * kept->count + 1) * sizeof *sorted);
   if (!sorted) return RPINN_ERROR_MEMORY;
   for (size_t first = 0; first < kept->num_values; first += VALUES_AT_ONCE) {
     size_t left = kept->num_values - first, num = left < VALUES_AT_ONCE ? left : VALUES_AT_ONCE;

@@ -25,7 +25,7 @@ size_t rpinn_kept_draws_num_values(const RpinnKeptDraws *kept);
 const double *rpinn_kept_draws_get(const RpinnKeptDraws *kept, size_t draw);
 
 /* sorted [num_values][count] becomes the kept draws of the values first_value … first_value + num_values - 1,
- * each in rising order with NaN last. */
+ * each in rising order with NaN last. There is room for one value more, which is used on the way. */
 void rpinn_kept_draws_sort(const RpinnKeptDraws *kept, size_t first_value, size_t num_values, double *sorted);
 /* quantiles [num_probabilities][num_values] by linear interpolation of the order statistics (type 7 of
  * Hyndman and Fan, the default of R and numpy); NaN where a draw is NaN or none is kept. probabilities are in

@@ -94,7 +94,7 @@ static void draw_histogram(const RpinnReport *report, size_t count, const double
 static RpinnStatus write_histogram(const RpinnReport *report) {
   const RpinnRun *run = report->run;
   size_t count = rpinn_kept_draws_count(run->results.statistics), num_finite = 0;
-  double *losses = calloc(count + 1, sizeof *losses);
+  double *losses = calloc(2 * count + 1, sizeof *losses);
   if (!losses) return rpinn_fail_memory(report->context);
   rpinn_kept_draws_sort(run->results.statistics, RPINN_MEMBER_LOSS, 1, losses);
   for (size_t i = 0; i < count; i++)

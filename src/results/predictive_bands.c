@@ -5,6 +5,7 @@
 
 #include "rank_interval.h"
 #include "run_record.h"
+#include "task_pool.h"
 
 enum {
   MOST_TERMS = 40000000 /* of all sums together, in one iteration */,
@@ -47,18 +48,20 @@ static RpinnStatus known_noise(RpinnContext *context, const RpinnRun *run, size_
 
 /* ---- quantiles of the mixture ---- */
 
+/* What a thread works with. */
 typedef struct Mixture {
+  const RpinnContext *context; /* of the thread that called */
   const RpinnRun *run;
   size_t num_draws, every;  /* of the kept draws */
-  size_t noise_at;          /* where a draw has its noise; SIZE_MAX: it is known */
   double *centres, *noises; /* [num_draws] */
 } Mixture;
 
-static void fill(const Mixture *mixture, size_t value, double noise) {
+/* noise_at: where a draw has its noise; SIZE_MAX: it is known. */
+static void fill(const Mixture *mixture, size_t value, size_t noise_at, double noise) {
   for (size_t k = 0; k < mixture->num_draws; k++) {
     const double *draw = rpinn_kept_draws_get(mixture->run->results.kept, k * mixture->every);
     mixture->centres[k] = draw[value];
-    mixture->noises[k] = mixture->noise_at == SIZE_MAX ? noise : draw[mixture->noise_at];
+    mixture->noises[k] = noise_at == SIZE_MAX ? noise : draw[noise_at];
   }
 }
 
@@ -99,24 +102,29 @@ static double quantile(const Mixture *mixture, double probability) {
   return y;
 }
 
-/* ---- the bands ---- */
+/* ---- the bands, on all threads ---- */
 
-static RpinnStatus make_bands(RpinnContext *context, RpinnRun *run, size_t quantity, Mixture *mixture) {
+/* Where a draw has the noise of a term, where that is unknown. */
+static size_t place_of_noise(const RpinnRun *run, size_t t) {
   const RpinnPosterior *posterior = run->posteriors[0];
-  size_t t = rpinn_run_measuring_term(run, quantity), num_points = run->outputs.num_points;
-  mixture->noise_at = SIZE_MAX;
-  if (t == run->problem->num_terms) return RPINN_OK;
   for (size_t k = 0; k < posterior->num_noises; k++)
     if (posterior->fitted[posterior->noises[k].term] == t)
-      mixture->noise_at = run->outputs.unknown_start + run->problem->num_unknowns + k;
-  for (size_t p = 0; p < num_points; p++) {
-    size_t at = quantity * num_points + p;
-    double noise;
-    RPINN_TRY(known_noise(context, run, t, p, &noise));
-    fill(mixture, at, noise);
-    run->results.predictive_low[at] = quantile(mixture, 0.025);
-    run->results.predictive_high[at] = quantile(mixture, 0.975);
-  }
+      return run->outputs.unknown_start + run->problem->num_unknowns + k;
+  return SIZE_MAX;
+}
+
+/* A task is a point of a quantity. */
+static RpinnStatus make_band(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
+  const Mixture *mixture = worker;
+  const RpinnRun *run = mixture->run;
+  size_t num_points = run->outputs.num_points, t = rpinn_run_measuring_term(run, task / num_points);
+  double noise;
+  (void)pool;
+  if (t == run->problem->num_terms) return RPINN_OK;
+  RPINN_TRY(known_noise(context, run, t, task % num_points, &noise));
+  fill(mixture, task, place_of_noise(run, t), noise);
+  run->results.predictive_low[task] = quantile(mixture, 0.025);
+  run->results.predictive_high[task] = quantile(mixture, 0.975);
   return RPINN_OK;
 }
 
@@ -128,22 +136,43 @@ static void choose_draws(const RpinnRun *run, Mixture *mixture) {
   mixture->num_draws = count ? (count - 1) / mixture->every + 1 : 0;
 }
 
+static RpinnStatus open_mixture(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
+                                void **worker) {
+  const Mixture *plan = user;
+  Mixture *mixture = *worker = malloc(sizeof *mixture + 2 * plan->num_draws * sizeof(double));
+  (void)pool;
+  (void)thread;
+  if (!mixture) return rpinn_fail_memory(context);
+  *mixture = *plan;
+  mixture->centres = (double *)(mixture + 1);
+  mixture->noises = mixture->centres + mixture->num_draws;
+  return RPINN_OK;
+}
+
+static bool is_interrupted(void *user, uint64_t counted) {
+  const Mixture *plan = user;
+  (void)counted;
+  return rpinn_run_is_stopped(plan->context, plan->run);
+}
+
 RpinnStatus rpinn_run_make_predictive_bands(RpinnContext *context, RpinnRun *run) {
   RpinnRunResults *results = &run->results;
   size_t count = run->outputs.num_quantities * run->outputs.num_points;
-  Mixture mixture = {.run = run};
+  Mixture plan = {.context = context, .run = run};
   results->predictive_low = malloc((2 * count + 1) * sizeof(double));
   if (!results->predictive_low) return rpinn_fail_memory(context);
   results->predictive_high = results->predictive_low + count;
   for (size_t i = 0; i < 2 * count; i++) results->predictive_low[i] = (double)NAN;
-  choose_draws(run, &mixture);
-  if (mixture.num_draws < RPINN_INTERVAL_MIN_DRAWS) return RPINN_OK;
-  mixture.centres = malloc(2 * mixture.num_draws * sizeof(double));
-  if (!mixture.centres) return rpinn_fail_memory(context);
-  mixture.noises = mixture.centres + mixture.num_draws;
-  RpinnStatus status = RPINN_OK;
-  for (size_t q = 0; q < run->outputs.num_quantities && status == RPINN_OK; q++)
-    status = make_bands(context, run, q, &mixture);
-  free(mixture.centres);
-  return status;
+  choose_draws(run, &plan);
+  if (plan.num_draws < RPINN_INTERVAL_MIN_DRAWS || !count) return RPINN_OK;
+  RpinnTaskPoolResult result;
+  RpinnTaskPoolOptions options = {.num_threads = run->num_posteriors,
+                                  .num_tasks = count,
+                                  .user = &plan,
+                                  .open_worker = open_mixture,
+                                  .close_worker = free,
+                                  .perform = make_band,
+                                  .tick = is_interrupted};
+  RPINN_TRY(rpinn_task_pool_run(context, &options, &result));
+  return result.interrupted ? rpinn_fail_interrupted(context) : RPINN_OK;
 }

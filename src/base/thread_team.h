@@ -1,8 +1,8 @@
 /* A team of threads that lives longer than one loop: the caller and its helpers take the tasks 0, 1, … of a
  * loop one by one, and the loop is over when all are done. Which thread gets which task is left to chance, so
  * tasks must not depend on it. */
-#ifndef RPINN_SAMPLE_THREAD_TEAM_H
-#define RPINN_SAMPLE_THREAD_TEAM_H
+#ifndef RPINN_BASE_THREAD_TEAM_H
+#define RPINN_BASE_THREAD_TEAM_H
 
 #include "context.h"
 
