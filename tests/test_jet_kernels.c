@@ -342,6 +342,44 @@ static void adam_follows_its_rule(void **state) {
   }
 }
 
+/* The gradient of a prior and its energy: without mean and offsets, with them, and for parameters without a prior. */
+static void gradients_are_finished(void **state) {
+  (void)state;
+  RpinnStream stream = rpinn_stream(16, RPINN_PURPOSE_CHECK, 0, 0);
+  Real data[NUM_PARAMETERS];
+  double numbers[4][NUM_PARAMETERS], first[NUM_PARAMETERS];
+  fill(&stream, NUM_PARAMETERS, data);
+  for (size_t k = 0; k < 4; k++) rpinn_stream_normals(&stream, NUM_PARAMETERS, numbers[k]);
+  const double *theta = numbers[0], *mean = numbers[2], *offsets = numbers[3];
+  double *root = numbers[1];
+  for (size_t j = 0; j < NUM_PARAMETERS; j++) root[j] = j % 5 == 3 ? 0 : fabs(root[j]);
+  for (size_t count = 1; count <= NUM_PARAMETERS; count++)
+    for (int with = 0; with < 2; with++) {
+      double energy = 0, first_energy = 0;
+      for (int isa = 0; isa < RPINN_NUM_ISAS; isa++) {
+        const RpinnPointwise *kernels = RPINN_REAL_NAME(rpinn_pointwise)((RpinnIsa)isa);
+        double gradient[NUM_PARAMETERS];
+        if (kernels == NULL) continue;
+        energy = kernels->finish_gradient(count, data, theta, root, with ? mean : NULL, with ? offsets : NULL,
+                                          gradient);
+        if (isa == 0) memcpy(first, gradient, sizeof first);
+        if (isa == 0) first_energy = energy;
+        assert_memory_equal(first, gradient, count * sizeof *first);
+        assert_memory_equal(&first_energy, &energy, sizeof energy);
+        double alone = kernels->finish_gradient(count, NULL, theta, root, with ? mean : NULL,
+                                                with ? offsets : NULL, NULL);
+        assert_memory_equal(&alone, &energy, sizeof energy);
+      }
+      double expected = 0;
+      for (size_t j = 0; j < count; j++) {
+        double row = (theta[j] - (with ? mean[j] : 0)) * root[j] - (with ? offsets[j] : 0);
+        if (root[j] > 0) expected += 0.5 * row * row;
+        check_relative(first[j], (double)data[j] + root[j] * row, 1e-12);
+      }
+      check_relative(energy, expected, 1e-12);
+    }
+}
+
 static void outer_sums_follow_their_formula(void **state) {
   (void)state;
   enum { NUM_OUT = 3, STEP = MAX_WIDTH + 1 };
@@ -388,9 +426,9 @@ static void tiles_repeat_and_fold(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(kernels_follow_the_formulas), cmocka_unit_test(instruction_sets_agree_to_the_bit),
-      cmocka_unit_test(adam_follows_its_rule),       cmocka_unit_test(outer_sums_follow_their_formula),
-      cmocka_unit_test(tiles_repeat_and_fold),
+      cmocka_unit_test(kernels_follow_the_formulas),     cmocka_unit_test(instruction_sets_agree_to_the_bit),
+      cmocka_unit_test(adam_follows_its_rule),           cmocka_unit_test(gradients_are_finished),
+      cmocka_unit_test(outer_sums_follow_their_formula), cmocka_unit_test(tiles_repeat_and_fold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,22 +51,22 @@ typedef struct ScaledPower {
  * for -RPINN_EXPONENTIAL_LIMIT <= y <= 0. Without the low part of ln 2 the relative error grows by n 2^-29
  * (float), n 2^-55 (double): nothing where e^y is added to 1. */
 RPINN_INLINE ScaledPower scaled_power(RealVector y, bool with_low_part) {
-  const RealVector shift = vector_fill(RPINN_ROUNDING_SHIFT);
-  RealVector shifted = vector_fma(y, vector_fill(RPINN_INVERSE_LN2), shift);
+  const RealVector shift = vector_fill(RPINN_ROUNDING_SHIFT + RPINN_REAL_EXPONENT_BIAS);
+  RealVector shifted =
+      vector_fma(y, vector_fill(RPINN_INVERSE_LN2), shift); /* ends in the bits of n + bias */
   RealVector n = shifted - shift;
   RealVector r = vector_fma(n, vector_fill(-RPINN_LN2_HIGH), y);
   if (with_low_part) r = vector_fma(n, vector_fill(-RPINN_LN2_LOW), r);
   RealVector square = r * r;
-  BitsVector exponent = (BitsVector)shifted + bits_fill(RPINN_REAL_EXPONENT_BIAS);
   return (ScaledPower){
-      .scale = (RealVector)(exponent << RPINN_REAL_FRACTION_BITS),
+      .scale = (RealVector)((BitsVector)shifted << RPINN_REAL_FRACTION_BITS),
       .p = vector_fma(square, RPINN_POLYNOMIAL(rpinn_exponential_coefficients, r, square), r)};
 }
 
 /* tanh |x| = (1 - e) / (1 + e),  e = e^(-2|x|) = scale (1 + p),  1 -+ e = (1 -+ scale) -+ scale p */
 RPINN_INLINE RealVector vector_tanh(RealVector x) {
   const RealVector lowest = vector_fill(-2 * RPINN_TANH_LIMIT), one = vector_fill(1);
-  RealVector negative = -vector_magnitude(x);
+  RealVector negative = vector_minus_magnitude(x);
   ScaledPower e = scaled_power(vector_maximum(lowest, negative + negative), false);
   RealVector above = vector_fma(-e.scale, e.p, one - e.scale),
              below = vector_fma(e.scale, e.p, one + e.scale);
@@ -76,7 +76,7 @@ RPINN_INLINE RealVector vector_tanh(RealVector x) {
 /* e^-|x|, zero where |x| > RPINN_EXPONENTIAL_LIMIT. */
 RPINN_INLINE RealVector vector_decay(RealVector x) {
   const RealVector lowest = vector_fill(-RPINN_EXPONENTIAL_LIMIT);
-  RealVector y = -vector_magnitude(x);
+  RealVector y = vector_minus_magnitude(x);
   ScaledPower e = scaled_power(vector_maximum(lowest, y), true);
   return vector_select_less(y, lowest, vector_fill(0), vector_fma(e.scale, e.p, e.scale));
 }

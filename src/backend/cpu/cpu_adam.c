@@ -38,7 +38,7 @@ static double advance(RpinnCpuEngine *engine, const RpinnAdamRule *rule, RpinnAd
     bool is_last = step + 1 == num_steps;
     if (is_last) engine->kernels->to_double(N, engine->theta, state->theta);
     energy = RPINN_REAL_NAME(rpinn_cpu_data_energy)(engine, engine->gradient);
-    if (is_last) energy += rpinn_model_prior_energy(model, &engine->member, NULL);
+    if (is_last) energy += RPINN_REAL_NAME(rpinn_cpu_prior_energy)(engine, NULL);
     RpinnAdamStep now = step_of(rule, state->t++);
     engine->kernels->adam_update(N, &now, engine->gradient, engine->prior_scale, engine->prior_shift,
                                  engine->theta, engine->m, engine->v);

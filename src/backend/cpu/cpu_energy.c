@@ -43,11 +43,9 @@ double RPINN_REAL_NAME(rpinn_cpu_data_energy)(RpinnCpuEngine *engine, Real *grad
   return sum;
 }
 
-/* Of the member at hand, with the gradient of the data in engine->gradient where there is one. */
-static double prior_energy(RpinnCpuEngine *engine, double *gradient) {
+double RPINN_REAL_NAME(rpinn_cpu_prior_energy)(RpinnCpuEngine *engine, double *gradient) {
   const RpinnEnergyModel *model = engine->base.model;
   const RpinnBatchMember *member = &engine->member;
-  if (!gradient) return rpinn_model_prior_energy(model, member, NULL);
   return engine->kernels->finish_gradient(
       model->num_parameters, engine->gradient, member->theta, member->prior_root, engine->prior_mean,
       member->offsets ? member->offsets + model->num_rows : NULL, gradient);
@@ -63,7 +61,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_energies)(RpinnContext *context, RpinnBack
     double *gradient = gradients ? gradients[k] : NULL, *parts = term_energies ? term_energies[k] : NULL;
     RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
     energies[k] = RPINN_REAL_NAME(rpinn_cpu_data_energy)(engine, gradient ? engine->gradient : NULL);
-    double prior = prior_energy(engine, gradient);
+    double prior = RPINN_REAL_NAME(rpinn_cpu_prior_energy)(engine, gradient);
     energies[k] += prior;
     if (!parts) continue;
     for (size_t t = 0; t < num_terms; t++) parts[t] = 0.5 * engine->term_sums[t];

@@ -111,6 +111,9 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_energies)(RpinnContext *context, RpinnBack
                                                 double *const *gradients, double *const *term_energies);
 /* 1/2 sum of squares of all rows of the member at hand, engine->term_sums term by term; gradient [N] may be NULL. */
 double RPINN_REAL_NAME(rpinn_cpu_data_energy)(RpinnCpuEngine *engine, Real *gradient);
+/* 1/2 sum of squares of the prior's rows of the member at hand, the same with a gradient and without: gradient [N], which may be
+ * NULL, becomes theirs and that of the data, which engine->gradient has. */
+double RPINN_REAL_NAME(rpinn_cpu_prior_energy)(RpinnCpuEngine *engine, double *gradient);
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_adam_advance)(RpinnContext *context, RpinnBackend *backend,
                                                     const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
                                                     RpinnAdamState *const *states, size_t num_steps,

@@ -28,7 +28,8 @@ enum {
   MAX_SUMS = 12,
   MAX_VECTORS = 2,
 #endif
-  PIECE = 128,               /* rows of a gradient at a time, which stay in the cache for all of its tiles */
+  PIECE_BYTES = 40960,       /* of a gradient's factors at a time: the first cache keeps them for all tiles */
+  LEAST_PIECE = 48,          /* rows of these, at least: tiles are read and written again for each piece */
   FEW = RPINN_REAL_GROUP / 4 /* columns that are not worth a vector */
 };
 
@@ -39,6 +40,17 @@ RPINN_INLINE RealVector multiply_add(RealVector a, RealVector b, RealVector c) {
 #else
   return vector_fma(a, b, c);
 #endif
+}
+
+/* A value that is used more than once, loaded once: a compiler may read memory for each use, and rows that are not aligned cost
+ * two reads each. */
+RPINN_INLINE RealVector vector_once(RealVector value) {
+#if defined(__x86_64__) && defined(__AVX512F__)
+  __asm__("" : "+v"(value));
+#elif defined(__x86_64__)
+  __asm__("" : "+x"(value));
+#endif
+  return value;
 }
 
 static size_t left_over(size_t width) {
@@ -68,29 +80,30 @@ RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Fa
                        const Panel *panel) {
   RealVector sums[MAX_ROWS][MAX_VECTORS], y[MAX_VECTORS];
   const size_t row = factor->row, step = factor->step, y_step = panel->y_step, end = num_vectors - 1;
+  const size_t length = panel->length, c_row = panel->c_row, last = panel->last;
   const Real *x = factor->x, *vectors = panel->y;
+  Real *c = panel->c;
   RPINN_UNROLLED (r, num_rows)
     RPINN_UNROLLED (v, num_vectors) sums[r][v] = vector_fill(0);
   if (panel->adds) {
-    const Real *c = panel->c;
+    const Real *old = c;
     RPINN_UNROLLED (r, num_rows) {
-      RPINN_UNROLLED (v, end) sums[r][v] = vector_load(c + v * LANES);
-      sums[r][end] = vector_load_lanes(c + end * LANES, panel->last);
-      c += panel->c_row;
+      RPINN_UNROLLED (v, end) sums[r][v] = vector_load(old + v * LANES);
+      sums[r][end] = vector_load_lanes(old + end * LANES, last);
+      old += c_row;
     }
   }
-  for (size_t k = 0; k < panel->length; k++, x += step, vectors += y_step) {
+  for (size_t k = 0; k < length; k++, x += step, vectors += y_step) {
     RPINN_UNROLLED (v, num_vectors) y[v] = vector_load(vectors + v * LANES);
     RPINN_UNROLLED (r, num_rows) {
       RealVector number = vector_fill(x[r * row]);
       RPINN_UNROLLED (v, num_vectors) sums[r][v] = multiply_add(number, y[v], sums[r][v]);
     }
   }
-  Real *c = panel->c;
   RPINN_UNROLLED (r, num_rows) {
     RPINN_UNROLLED (v, end) vector_store(c + v * LANES, sums[r][v]);
-    vector_store_lanes(c + end * LANES, sums[r][end], panel->last);
-    c += panel->c_row;
+    vector_store_lanes(c + end * LANES, sums[r][end], last);
+    c += c_row;
   }
 }
 
@@ -169,7 +182,7 @@ RPINN_INLINE void add_lanes(const size_t num_columns, size_t length, const Real 
   RealVector vectors[2];
   RPINN_UNROLLED (c, num_columns) vectors[c] = vector_load_lanes(y + c * length, count);
   RPINN_UNROLLED (r, BUNDLE / num_columns) {
-    RealVector own = vector_load_lanes(x + r * length, count);
+    RealVector own = vector_once(vector_load_lanes(x + r * length, count));
     RPINN_UNROLLED (c, num_columns)
       sums[r * num_columns + c][part] = multiply_add(own, vectors[c], sums[r * num_columns + c][part]);
   }
@@ -264,9 +277,15 @@ static void add_columns(size_t num_rows, size_t num_out, size_t num_in, size_t f
   }
 }
 
+static size_t rows_of_piece(size_t num_out, size_t num_in) {
+  const size_t rows = PIECE_BYTES / ((num_out + num_in) * sizeof(Real));
+  return rows > LEAST_PIECE ? rows : LEAST_PIECE;
+}
+
 static void add_gradient(size_t num_rows, size_t num_out, size_t num_in, const Real *bars, const Real *a,
                          bool adds, Real *gradient) {
-  const size_t few = left_over(num_in), num_pieces = (num_rows + PIECE - 1) / PIECE;
+  const size_t few = left_over(num_in), most = rows_of_piece(num_out, num_in);
+  const size_t num_pieces = (num_rows + most - 1) / most;
   for (size_t piece = 0; piece < num_pieces; piece++) {
     const size_t first = num_rows * piece / num_pieces, count = num_rows * (piece + 1) / num_pieces - first;
     const Factor factor = {.x = bars + first * num_out, .row = 1, .step = num_out};

@@ -462,49 +462,53 @@ static void to_double(size_t count, const Real *from, double *to) {
   for (size_t j = 0; j < count; j++) to[j] = (double)from[j];
 }
 
-enum { BATCH = 4 };
+enum {
+  BATCH = 8
+}; /* parameters at a time, whatever the vectors of the machine: each lane has a sum of its own */
 typedef double Doubles __attribute__((vector_size(BATCH * sizeof(double))));
 typedef int64_t Mask __attribute__((vector_size(BATCH * sizeof(double))));
 typedef Real Reals __attribute__((vector_size(BATCH * sizeof(Real))));
 
-/* At most BATCH parameters: their gradient, and the squares of their rows added to sum. A parameter without a
- * prior has a row of 0, and its gradient stays as it is. */
-RPINN_INLINE double finish_batch(double sum, size_t count, const Real *data, const double *theta,
-                                 const double *root, const double *mean, const double *offsets,
-                                 double *gradient) {
-  Reals own_real = {0};
+/* At most BATCH parameters: their gradient, and the squares of their rows added to sums. A parameter without a prior has a row of 0, and
+ * its gradient stays as it is. */
+RPINN_INLINE void finish_batch(Doubles *sums, size_t count, const Real *data, const double *theta,
+                               const double *root, const double *mean, const double *offsets,
+                               double *gradient) {
   Doubles x = {0}, scale = {0}, middle = {0}, offset = {0};
-  memcpy(&own_real, data, count * sizeof *data);
   memcpy(&x, theta, count * sizeof x[0]);
   memcpy(&scale, root, count * sizeof x[0]);
   if (mean) memcpy(&middle, mean, count * sizeof x[0]);
   if (offsets) memcpy(&offset, offsets, count * sizeof x[0]);
-  Doubles row = (x - middle) * scale - offset, own = __builtin_convertvector(own_real, Doubles);
+  Doubles row = (x - middle) * scale - offset;
   Mask has_prior = (Mask)(scale != (Doubles){0});
-  Doubles squares = (Doubles)((Mask)(row * row) & has_prior);
-  Doubles total = own + scale * row;
+  *sums += (Doubles)((Mask)(row * row) & has_prior); /* those beyond the last have no scale */
+  if (!gradient) return;
+  Reals own_real = {0};
+  memcpy(&own_real, data, count * sizeof *data);
+  Doubles own = __builtin_convertvector(own_real, Doubles), total = own + scale * row;
   total = (Doubles)(((Mask)total & has_prior) | ((Mask)own & ~has_prior));
   memcpy(gradient, &total, count * sizeof x[0]);
-  for (int k = 0; k < BATCH; k++) sum += squares[k]; /* those beyond the last are 0 */
-  return sum;
 }
 
-/* The sum is a chain of additions whose order is part of the result; the rest is done while it waits. */
 RPINN_INLINE double finish_batches(size_t count, const Real *data, const double *theta, const double *root,
                                    const double *mean, const double *offsets, double *gradient) {
-  double sum = 0;
-  size_t j = 0;
-  for (; j + BATCH <= count; j += BATCH)
-    sum = finish_batch(sum, BATCH, data + j, theta + j, root + j, mean ? mean + j : NULL,
-                       offsets ? offsets + j : NULL, gradient + j);
-  if (j < count)
-    sum = finish_batch(sum, count - j, data + j, theta + j, root + j, mean ? mean + j : NULL,
-                       offsets ? offsets + j : NULL, gradient + j);
-  return 0.5 * sum;
+  Doubles sums = {0};
+  for (size_t j = 0; j < count; j += BATCH) {
+    const size_t left = count - j;
+    const Real *own = gradient ? data + j : NULL;
+    const double *middle = mean ? mean + j : NULL, *offset = offsets ? offsets + j : NULL;
+    double *target = gradient ? gradient + j : NULL;
+    if (left >= BATCH)
+      finish_batch(&sums, BATCH, own, theta + j, root + j, middle, offset, target);
+    else
+      finish_batch(&sums, left, own, theta + j, root + j, middle, offset, target);
+  }
+  return 0.5 * (((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7])));
 }
 
 static double finish_gradient(size_t count, const Real *data, const double *theta, const double *root,
                               const double *mean, const double *offsets, double *gradient) {
+  if (!gradient) return finish_batches(count, NULL, theta, root, mean, offsets, NULL);
   return !mean && !offsets ? finish_batches(count, data, theta, root, NULL, NULL, gradient)
                            : finish_batches(count, data, theta, root, mean, offsets, gradient);
 }

@@ -100,8 +100,8 @@ typedef struct RpinnPointwise {
   void (*to_real)(size_t count, const double *from, Real *to);
   void (*to_double)(size_t count, const Real *from, double *to);
   /* The gradient of the data to double with that of the prior added, where root > 0, in one pass:
-   *   row = (theta - mean) root - offset,  gradient = data + root row.   Returns 1/2 sum of row^2, added up in
-   * the order of the parameters. mean and offsets may be NULL, for zeros. */
+   *   row = (theta - mean) root - offset,  gradient = data + root row.   Returns 1/2 sum of row^2, in an
+   * order that their number alone decides. mean and offsets may be NULL, for zeros; gradient and data may be, for the same sum alone. */
   double (*finish_gradient)(size_t count, const Real *data, const double *theta, const double *root,
                             const double *mean, const double *offsets, double *gradient);
 

@@ -75,8 +75,9 @@ RPINN_INLINE BitsVector vector_sign(RealVector a) {
   return (BitsVector)a & (BitsVector)vector_fill(-RPINN_REAL(0.0));
 }
 
-RPINN_INLINE RealVector vector_magnitude(RealVector a) {
-  return (RealVector)((BitsVector)a & ~(BitsVector)vector_fill(-RPINN_REAL(0.0)));
+/* -|a| */
+RPINN_INLINE RealVector vector_minus_magnitude(RealVector a) {
+  return (RealVector)((BitsVector)a | (BitsVector)vector_fill(-RPINN_REAL(0.0)));
 }
 
 /* ---- across lanes ---- */

@@ -1,0 +1,173 @@
+/* Where an iteration of the backend `cpu` spends its time, kernel by kernel, where no counters of the processor can be read.
+ *
+ *   bench_kernels [SECONDS]
+ *       For the shapes of poisson-linear (N_f=32 and 128) and darcy, in float on one thread: the products of a layer as shares of
+ *       the fused multiply-adds that the core does in registers, everything else in nanoseconds for each vector of 64 bytes. Best of
+ *       several, by the thread's own clock, each over SECONDS (0.02). */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "machine_peak.h"
+#include "matrix_products.h"
+#include "pointwise.h"
+
+enum { ROUNDS = 7, NUM_CHANNELS = 3, MOST = 1 << 16, GROUP = RPINN_REAL_GROUP };
+
+typedef struct Shape {
+  const char *name;
+  size_t width, num_points; /* of NUM_CHANNELS rows each */
+} Shape;
+
+static const Shape shapes[] = {
+    {"poisson-linear, Nf=32", 50, 32}, {"poisson-linear, Nf=128", 50, 128}, {"a block of darcy", 60, 92}};
+
+/* Whatever a kernel reads and writes. */
+typedef struct Work {
+  const Shape *shape;
+  const RpinnMatrixProducts *products;
+  const RpinnPointwise *kernels;
+  size_t num_rows;
+  Real *arrays[8]; /* [MOST] */
+  RpinnJetRun run;
+  const Real *read[NUM_CHANNELS];
+  Real *written[NUM_CHANNELS];
+} Work;
+
+typedef struct Kernel {
+  const char *name;
+  void (*call)(Work *work);
+  bool is_product; /* of num_rows, width and width */
+} Kernel;
+
+static void multiply(Work *work) {
+  size_t width = work->shape->width;
+  work->products->multiply(work->num_rows, width, width, work->arrays[0], work->arrays[1], work->arrays[2],
+                           work->arrays[3]);
+}
+
+static void add_gradient(Work *work) {
+  size_t width = work->shape->width;
+  work->products->add_gradient(work->num_rows, width, width, work->arrays[0], work->arrays[4], false,
+                               work->arrays[3]);
+}
+
+static void multiply_vector(Work *work) {
+  work->products->multiply_vector(work->num_rows, work->shape->width, work->arrays[0], work->arrays[1],
+                                  work->arrays[3]);
+}
+
+static void transpose(Work *work) {
+  size_t width = work->shape->width;
+  work->products->transpose(width, width, work->arrays[1], work->arrays[2]);
+}
+
+static void hidden_forward(Work *work) {
+  work->kernels->hidden_forward(&work->run, work->arrays[5], work->read, work->written, NULL);
+}
+
+static void hidden_reverse(Work *work) {
+  work->kernels->hidden_reverse(&work->run, work->arrays[5], work->read, work->arrays[4], NULL, work->read,
+                                work->written, work->arrays[6]);
+}
+
+static void adam_update(Work *work) {
+  size_t width = work->shape->width, count = width * width;
+  const RpinnAdamStep step = {(Real)0.9, (Real)0.999, (Real)1e-6, 1, (Real)1e-8};
+  work->kernels->adam_update(count, &step, work->arrays[0], work->arrays[1], work->arrays[2], work->arrays[3],
+                             work->arrays[4], work->arrays[7]);
+}
+
+static const Kernel kernels[] = {{"products, forward and back", multiply, true},
+                                 {"gradients of weights", add_gradient, true},
+                                 {"output", multiply_vector, false},
+                                 {"transposed weights", transpose, false},
+                                 {"activations, forward", hidden_forward, false},
+                                 {"activations, back", hidden_reverse, false},
+                                 {"Adam's rule", adam_update, false}};
+
+/* Vectors of 64 bytes that a kernel goes through: of rows, of points, or of weights. */
+static double num_vectors(const Kernel *kernel, const Work *work) {
+  size_t width = work->shape->width;
+  size_t elements = kernel->call == multiply_vector ? work->num_rows * width
+                    : kernel->call == transpose || kernel->call == adam_update
+                        ? width * width
+                        : work->shape->num_points * width;
+  return (double)elements / GROUP;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double seconds_of(const Kernel *kernel, Work *work, double seconds) {
+  double start = now(), elapsed = 0;
+  size_t count = 0;
+  do {
+    for (int i = 0; i < 20; i++, count++) kernel->call(work);
+    elapsed = now() - start;
+  } while (elapsed < seconds);
+  return elapsed / (double)count;
+}
+
+/* Numbers that no kernel makes large: what it writes is read by others. */
+static void fill(Work *work) {
+  for (size_t k = 0; k < 8; k++)
+    for (size_t i = 0; i < MOST; i++) work->arrays[k][i] = (Real)(i % 97) / 970 + (Real)0.01;
+}
+
+static void measure(const Kernel *kernel, Work *work, double seconds) {
+  double best = 0, peak = 0;
+  for (int round = 0; round < ROUNDS; round++) {
+    fill(work);
+    double own = seconds_of(kernel, work, seconds),
+           rate = rpinn_machine_peak(rpinn_isa_best(), RPINN_PRECISION_FLOAT, 2e-3);
+    if (round == 0 || own < best) best = own;
+    if (rate > peak) peak = rate;
+  }
+  double width = (double)work->shape->width;
+  printf("  %-28s %9.3f us", kernel->name, best * 1e6);
+  if (kernel->is_product)
+    printf("   %5.1f %% of the peak\n", 100 * 2 * (double)work->num_rows * width * width / best / peak);
+  else
+    printf("   %5.2f ns for a vector\n", best * 1e9 / num_vectors(kernel, work));
+}
+
+static void measure_shape(const Shape *shape, Work *work, double seconds) {
+  static const Real hessian[1] = {2};
+  size_t channel = shape->num_points * shape->width;
+  work->shape = shape;
+  work->num_rows = NUM_CHANNELS * shape->num_points;
+  work->run = (RpinnJetRun){.activation = RPINN_ACTIVATION_TANH,
+                            .num_points = shape->num_points,
+                            .width = shape->width,
+                            .tile_length = RPINN_REAL_NAME(rpinn_tile_length)(shape->width),
+                            .num_first = 1,
+                            .num_second = 1,
+                            .hessians = hessian};
+  for (size_t c = 0; c < NUM_CHANNELS; c++) {
+    work->read[c] = work->arrays[0] + c * channel;
+    work->written[c] = work->arrays[3] + c * channel;
+  }
+  printf("%s: %zu rows of %zu\n", shape->name, work->num_rows, shape->width);
+  for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) measure(&kernels[k], work, seconds);
+}
+
+int main(int argc, char **argv) {
+  double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.02;
+  Work work = {.products = RPINN_REAL_NAME(rpinn_matrix_products)(rpinn_isa_best()),
+               .kernels = RPINN_REAL_NAME(rpinn_pointwise)(rpinn_isa_best())};
+  bool enough = true;
+  for (size_t k = 0; k < 8; k++) {
+    work.arrays[k] = aligned_alloc(64, MOST * sizeof(Real));
+    enough = enough && work.arrays[k];
+  }
+  for (size_t k = 0; enough && k < sizeof shapes / sizeof shapes[0]; k++)
+    measure_shape(&shapes[k], &work, seconds);
+  for (size_t k = 0; k < 8; k++) free(work.arrays[k]);
+  return enough ? 0 : 1;
+}
