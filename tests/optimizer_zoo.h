@@ -14,11 +14,12 @@ typedef struct Zoo {
   void *interrupted_user;
 } Zoo;
 
-enum { NUM_ANIMALS = 9 };
+enum { NUM_ANIMALS = 10 };
 static const char *const animal_names[NUM_ANIMALS] = {
-    "Adam, composed",    "Adam of the target", "L-BFGS",
-    "LM, normal",        "LM, dense",          "LM, products",
-    "LM, partial prior", "LM with momentum",   "LM by conjugate gradients"};
+    "Adam, composed",      "Adam of the target", "L-BFGS",
+    "LM, normal",          "LM, dense",          "LM, products",
+    "LM, partial prior",   "LM with momentum",   "LM by conjugate gradients",
+    "LM with acceleration"};
 
 static inline void zoo_open(Zoo *zoo) {
   *zoo = (Zoo){.chain.num_parameters = 4};
@@ -43,7 +44,9 @@ static inline RpinnOptimizer *zoo_create(Zoo *zoo, int animal) {
   lm.stop = (RpinnStopRule){.max_iterations = 200};
   if (animal >= 4 && animal != 7) lm.initial_damping = 1e3; /* so that the linear ones have some way to go */
   lm.momentum = animal == 7;
-  if (animal == 8) lm.max_dense_rows = 1; /* conjugate gradients */
+  lm.acceleration = animal == 9;
+  if (animal == 9) lm.stop.progress_amount = 1e-3; /* so that it counts small promises */
+  if (animal == 8) lm.max_dense_rows = 1;          /* conjugate gradients */
   adam.stop.interrupted = lbfgs.stop.interrupted = lm.stop.interrupted = zoo->interrupted;
   adam.stop.interrupted_user = lbfgs.stop.interrupted_user = lm.stop.interrupted_user = zoo->interrupted_user;
   switch (animal) {

@@ -42,9 +42,9 @@ typedef struct Case {
 static const Case cases[] = {
     {"adam", plain_yaml, "optimizer=adam", 5},
     {"lbfgs", plain_yaml, "optimizer=lbfgs", 4.5},
-    {"lm", plain_yaml, "", 3.5},
-    {"double", plain_yaml, "precision=double", 3.5},
-    {"few_rows", plain_yaml, "precision=double start=glorot", 3.5},
+    {"lm", plain_yaml, "", 3},
+    {"double", plain_yaml, "precision=double", 3},
+    {"few_rows", plain_yaml, "precision=double start=glorot", 3},
     {"integrated", plain_yaml, "prior_scale=loo prior_integrate=yes", 1},
     {"noisy", noisy_yaml, "", 1},
     {"noisy_adam", noisy_yaml, "optimizer=adam", 1},

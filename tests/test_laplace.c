@@ -69,7 +69,7 @@ static void linear_draws_are_rpinn_members(void **state) {
   RunBench *bench = *state;
   run_make(bench, "laplace", linear_yaml, "samples=39");
   run_make(bench, "rpinn", linear_yaml,
-           "samples=39 method=rpinn optimizer=lm iterations=200 gradient_tolerance=1e-9");
+           "samples=39 method=rpinn optimizer=lm iterations=200 gradient_tolerance=1e-9 progress_amount=0");
   const RpinnCsvTable *one = run_csv(bench, "laplace", "predictions.csv"),
                       *other = run_csv(bench, "rpinn", "predictions.csv");
   for (size_t p = 0; p < POINTS; p++) {

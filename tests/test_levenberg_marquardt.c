@@ -52,6 +52,56 @@ static void momentum_follows_a_valley(void **state) {
              iterations[0]);
 }
 
+/* One parameter x, one row or the same two times: x + c x^2 - 1. From 0, and next to no damping, d = 1, w = c and a = -c. */
+typedef struct Parabola {
+  double bend; /* c */
+  size_t num_rows;
+} Parabola;
+
+static RpinnStatus parabola_residuals(void *data, const double *x, double *rows) {
+  const Parabola *parabola = data;
+  for (size_t i = 0; i < parabola->num_rows; i++) rows[i] = *x + parabola->bend * *x * *x - 1;
+  return RPINN_OK;
+}
+
+static RpinnStatus parabola_jacobian(void *data, const double *x, double *rows, double *J) {
+  const Parabola *parabola = data;
+  for (size_t i = 0; i < parabola->num_rows; i++) J[i] = 1 + 2 * parabola->bend * *x;
+  return parabola_residuals(data, x, rows);
+}
+
+static double after_one_iteration(double bend, size_t num_rows, bool acceleration) {
+  Parabola parabola = {bend, num_rows};
+  RpinnLeastSquares problem = {.num_parameters = 1,
+                               .num_rows = num_rows,
+                               .data = &parabola,
+                               .residuals = parabola_residuals,
+                               .jacobian = parabola_jacobian};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 1};
+  options.initial_damping = 1e-12;
+  options.acceleration = acceleration;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  double start = 0;
+  RpinnOptimum optimum = run(optimizer, &start);
+  double x = optimum.theta[0];
+  check_true(optimum.num_evaluations == (acceleration && fabs(bend) < 0.3 ? 3 : 2), "%zu evaluations",
+             optimum.num_evaluations);
+  rpinn_optimizer_destroy(optimizer);
+  return x;
+}
+
+static void acceleration_bends_a_step(void **state) {
+  (void)state;
+  for (size_t num_rows = 1; num_rows <= 2; num_rows++) { /* data space; normal equations */
+    check_relative(after_one_iteration(0.2, num_rows, false), 1, 1e-9);
+    check_relative(after_one_iteration(0.2, num_rows, true), 0.8, 1e-9);
+    check_relative(after_one_iteration(-0.2, num_rows, true), 1.2, 1e-9);
+    check_relative(after_one_iteration(0.5, num_rows, false), 1, 1e-9); /* E falls from 1/2 to 1/8 … */
+    assert_true(after_one_iteration(0.5, num_rows, true) == 0);         /* … but 2 |a| = |d| */
+  }
+}
+
 /* As least squares the condition is the square root: a few steps do. */
 static void quadratics_by_levenberg_marquardt(void **state) {
   (void)state;
@@ -96,6 +146,37 @@ static void linear_by_levenberg_marquardt(void **state) {
       say(prior == PRIOR_ON_ALL ? "linear, prior on all, LM" : "linear, prior on some, LM", error, &optimum);
       check_true(error < (products == 2 ? 1e-8 : 1e-9), "prior %d, products %d: error %g", prior, products,
                  error);
+      rpinn_optimizer_destroy(optimizer);
+    }
+  }
+}
+
+/* Where the model promises less than 0.01 nats three times, a member is done; without a prior on all, a window must tell. */
+static void stops_where_nothing_is_promised(void **state) {
+  (void)state;
+  static Linear linear;
+  double expected[COLUMNS], start[COLUMNS] = {0};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 100, .progress_window = 20, .progress_amount = 0.1};
+  options.initial_damping = 10;
+  for (int prior = PRIOR_ON_ALL; prior <= PRIOR_ON_SOME; prior++) {
+    linear_fill(&linear, prior);
+    linear_closed_form(&linear, expected);
+    for (int products = 0; products < 3; products++) {
+      RpinnLeastSquares problem = linear_least_squares(&linear, products > 0);
+      options.max_dense_rows = products == 2 ? ROWS - 1 : ROWS;
+      RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, linear.offsets, &options);
+      RpinnOptimum optimum = run(optimizer, start);
+      RpinnEnergyObjective *energy = rpinn_energy_objective_create(&problem, linear.offsets);
+      RpinnObjective objective = rpinn_energy_objective(energy);
+      double least;
+      assert_int_equal(objective.evaluate(objective.data, expected, &least, NULL), RPINN_OK);
+      say("linear, stop by promise, LM", optimum.loss - least, &optimum);
+      check_true(optimum.loss - least <= 0.01, "%g nats are left", optimum.loss - least);
+      check_stop(&optimum, prior == PRIOR_ON_ALL ? RPINN_STOP_DECREASE_SMALL : RPINN_STOP_NO_PROGRESS);
+      check_true((optimum.num_iterations < 15) == (prior == PRIOR_ON_ALL), "%zu iterations",
+                 optimum.num_iterations);
+      rpinn_energy_objective_destroy(energy);
       rpinn_optimizer_destroy(optimizer);
     }
   }
@@ -269,8 +350,10 @@ static void levenberg_marquardt_stops_at_its_damping_limit(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rosenbrock_by_levenberg_marquardt),
                                      cmocka_unit_test(momentum_follows_a_valley),
+                                     cmocka_unit_test(acceleration_bends_a_step),
                                      cmocka_unit_test(quadratics_by_levenberg_marquardt),
                                      cmocka_unit_test(linear_by_levenberg_marquardt),
+                                     cmocka_unit_test(stops_where_nothing_is_promised),
                                      cmocka_unit_test(linear_without_prior),
                                      cmocka_unit_test(prior_alone),
                                      cmocka_unit_test(nonlinear_in_data_space),

@@ -132,6 +132,7 @@ static void auto_is_what_the_method_says(void **state) {
                         has_tolerance ? "0.0001" : "auto");
     assert_string_equal(settings.values[RPINN_SETTING_PROGRESS_AMOUNT].text, has_tolerance ? "0.1" : "0");
     assert_string_equal(settings.values[RPINN_SETTING_MOMENTUM].text, has_tolerance ? "yes" : "no");
+    assert_string_equal(settings.values[RPINN_SETTING_ACCELERATION].text, has_tolerance ? "yes" : "no");
     rpinn_settings_set(context, &settings, RPINN_SETTING_START, "zero", (RpinnPlace){0});
     rpinn_settings_set(context, &settings, RPINN_SETTING_SAMPLES, "7", (RpinnPlace){0});
     rpinn_settings_resolve(&settings);
@@ -145,6 +146,7 @@ static void auto_is_what_the_method_says(void **state) {
   rpinn_settings_resolve(&old);
   assert_string_equal(old.values[RPINN_SETTING_PROGRESS_AMOUNT].text, "0");
   assert_string_equal(old.values[RPINN_SETTING_MOMENTUM].text, "no");
+  assert_string_equal(old.values[RPINN_SETTING_ACCELERATION].text, "no");
   assert_null(rpinn_setting_default(RPINN_SETTING_SEED, 0));
   assert_null(rpinn_setting_default(RPINN_SETTING_SAMPLES, 99));
   rpinn_context_destroy(context);

@@ -10,7 +10,7 @@ typedef struct Kind {
   Method method;
   size_t num_parameters, num_rows;
   bool offers_all; /* adam_advance, or all products */
-  bool is_matrix_free, has_momentum;
+  bool is_matrix_free, has_momentum, has_acceleration;
 } Kind;
 
 static const Kind kinds[] = {
@@ -24,7 +24,11 @@ static const Kind kinds[] = {
     {"LM by conjugate gradients", MARQUARDT, 8, 5, .offers_all = true, .is_matrix_free = true},
     {"LM, normal, with momentum", MARQUARDT, 5, 8, .has_momentum = true},
     {"LM, products, with momentum", MARQUARDT, 8, 5, .offers_all = true, .has_momentum = true},
-    {"LM by conjugate gradients, with momentum", MARQUARDT, 5, 8, true, true, true},
+    {"LM by conjugate gradients, with momentum", MARQUARDT, 5, 8, .offers_all = true, .is_matrix_free = true,
+     .has_momentum = true},
+    {"LM, normal, with acceleration", MARQUARDT, 5, 8, .has_acceleration = true},
+    {"LM, products, with both", MARQUARDT, 8, 5, .offers_all = true, .has_momentum = true,
+     .has_acceleration = true},
 };
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -44,6 +48,8 @@ static Options options_of(const Kind *kind) {
   options.marquardt.stop = (RpinnStopRule){.max_iterations = 60, .gradient_tolerance = 1e-9};
   options.marquardt.max_dense_rows = kind->is_matrix_free ? 1 : 0;
   options.marquardt.momentum = kind->has_momentum;
+  options.marquardt.acceleration = kind->has_acceleration;
+  options.marquardt.stop.progress_amount = kind->has_acceleration ? 1e-9 : 0;
   return options;
 }
 
@@ -221,12 +227,14 @@ static void calls_hold_all_that_are_at_work(void **state) {
 }
 
 /* Linear rows reject no step: members with the same kind of prior keep in step, and every call is full. Line searches,
- * conjugate gradients and momentum do not take the same number of calls everywhere. */
+ * conjugate gradients, momentum and acceleration do not take the same number of calls everywhere. */
 static void calls_are_full_in_step(void **state) {
   (void)state;
   static Flock flock;
   for (size_t k = 0; k < NUM_KINDS; k++) {
-    if (kinds[k].method == LBFGS || kinds[k].is_matrix_free || kinds[k].has_momentum) continue;
+    if (kinds[k].method == LBFGS || kinds[k].is_matrix_free || kinds[k].has_momentum ||
+        kinds[k].has_acceleration)
+      continue;
     flock_open(&flock, &kinds[k], 0);
     for (size_t i = 0; i < HERD_GROUP; i++) { /* members 0, 3 and 6 */
       RpinnOptimizer *chosen = flock.together[3 * i];

@@ -29,9 +29,12 @@ static const struct {
     {"gradient_tolerance", LBFGS, "1e-3", "1e-1", true, NULL, NULL, NULL},
     {"progress_tolerance", LBFGS "progress_window=5", "1e-7", "0.3", true, NULL, NULL, NULL},
     {"progress_window", LBFGS "progress_tolerance=0.01", "2", "40", true, NULL, NULL, NULL},
-    {"progress_amount", "method=rpinn samples=3 optimizer=lm iterations=60 start=normal progress_window=2",
-     "0", "1000", true, NULL, NULL, NULL},
+    {"progress_amount",
+     "method=rpinn samples=3 optimizer=lm iterations=60 start=normal progress_window=2 acceleration=no", "0",
+     "1000", true, NULL, NULL, NULL},
     {"momentum", "method=rpinn samples=3 optimizer=lm iterations=10 start=prior", "no", "yes", true, NULL,
+     NULL, NULL},
+    {"acceleration", "method=rpinn samples=3 optimizer=lm iterations=10 start=prior", "no", "yes", true, NULL,
      NULL, NULL},
     {"chains", CHAINS, "1", "3", true, "chains/count", "1", "3"},
     {"warmup", CHAINS, "24", "40", true, "chains/warmup", "24", "40"},
@@ -419,23 +422,28 @@ static void thinned_chains_keep_every_third_draw(void **state) {
   hand_close(&third);
 }
 
-/* The step becomes shorter until the acceptance is what was asked for. */
+/* The step becomes shorter until the acceptance is what was asked for: in the mean of chains, which differ. */
 static void acceptance_is_what_is_asked_for(void **state) {
+  enum { NUM_CHAINS = 8 };
   RunBench *bench = *state;
-  double acceptance[2], step[2];
+  double acceptance[2] = {0}, step[2] = {0};
   static const char *const targets[] = {"0.6", "0.99"};
   for (size_t k = 0; k < 2; k++) {
-    char settings[160];
-    snprintf(settings, sizeof settings,
-             "method=nuts chains=2 samples=80 warmup=200 max_depth=6 target_acceptance=%s", targets[k]);
-    const RpinnJsonValue *summary = run_make(bench, targets[k], hand_yaml, settings);
-    acceptance[k] = 0.5 * (json_number(summary, "chains/per_chain/0/acceptance") +
-                           json_number(summary, "chains/per_chain/1/acceptance"));
-    step[k] = json_number(summary, "chains/per_chain/0/step_size");
+    char text[160];
+    snprintf(text, sizeof text,
+             "method=nuts chains=%d samples=80 warmup=200 max_depth=6 target_acceptance=%s", NUM_CHAINS,
+             targets[k]);
+    const RpinnJsonValue *summary = run_make(bench, targets[k], hand_yaml, text);
+    for (int c = 0; c < NUM_CHAINS; c++) {
+      snprintf(text, sizeof text, "chains/per_chain/%d/acceptance", c);
+      acceptance[k] += json_number(summary, text) / NUM_CHAINS;
+      snprintf(text, sizeof text, "chains/per_chain/%d/step_size", c);
+      step[k] += json_number(summary, text) / NUM_CHAINS;
+    }
   }
   check_true(acceptance[0] < 0.85 && acceptance[1] > 0.95, "acceptance %g and %g", acceptance[0],
              acceptance[1]);
-  check_true(step[1] < 0.6 * step[0], "steps %g and %g", step[0], step[1]);
+  check_true(step[1] < 0.8 * step[0], "steps %g and %g", step[0], step[1]);
 }
 
 /* After its share of the warmup the step changes no more, but once for the metric that the last window ends with; the

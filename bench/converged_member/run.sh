@@ -5,7 +5,7 @@
 #
 # The problems of bench/calibration/chosen and the shipped Poisson problems, one thread, a prior of scale 1.5 (fan_in) so that no
 # time goes into its choice. before: Levenberg-Marquardt until the loss falls by less than 1e-4 of itself in 20 iterations; after:
-# with momentum, and until it falls by less than 0.1 nats. Prints processor seconds per member, the ratio, members that
+# with momentum and acceleration, and until it falls by less than 0.1 nats or promises to. Prints processor seconds per member, the ratio, members that
 # converged, and the CRPS of every quantity.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -91,6 +91,11 @@ typedef enum RpinnFieldMap { RPINN_FIELD_MAP_LIST(RPINN_CHOICE_ENUMERATOR) } Rpi
   X(RPINN_MOMENTUM_KEPT, "yes")
 typedef enum RpinnMomentum { RPINN_MOMENTUM_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnMomentum;
 
+#define RPINN_ACCELERATION_LIST(X)                                                                           \
+  X(RPINN_ACCELERATION_NONE, "no")                                                                           \
+  X(RPINN_ACCELERATION_GEODESIC, "yes")
+typedef enum RpinnAcceleration { RPINN_ACCELERATION_LIST(RPINN_CHOICE_ENUMERATOR) } RpinnAcceleration;
+
 /* Any other start is the directory of an earlier run. */
 #define RPINN_START_LIST(X)                                                                                  \
   X(RPINN_START_GLOROT, "glorot")                                                                            \

@@ -33,13 +33,18 @@ extern "C" {
   X(INTERRUPTED, "interrupted", "the caller asked to stop; advancing again continues")                       \
   X(NOT_FINITE, "not_finite", "the loss or its gradient is not finite at a point that cannot be avoided")    \
   X(LINE_SEARCH_FAILED, "line_search_failed", "no point along the steepest descent has a lower loss")        \
-  X(DAMPING_LIMIT, "damping_limit", "no step lowers the loss, however strongly it is damped")
+  X(DAMPING_LIMIT, "damping_limit", "no step lowers the loss, however strongly it is damped")                \
+  X(DECREASE_SMALL, "decrease_small", "no step promises a decrease of the loss that matters")
 
 typedef enum RpinnStop {
 #define RPINN_STOP_ENUM(name, text, meaning) RPINN_STOP_##name,
   RPINN_STOP_LIST(RPINN_STOP_ENUM)
 #undef RPINN_STOP_ENUM
 } RpinnStop;
+
+#define RPINN_STOP_COUNT(name, text, meaning) +1
+enum { RPINN_NUM_STOPS = RPINN_STOP_LIST(RPINN_STOP_COUNT) };
+#undef RPINN_STOP_COUNT
 
 /* "running", "gradient_small", …; never NULL. */
 RPINN_API const char *rpinn_stop_name(RpinnStop stop);
@@ -54,7 +59,9 @@ typedef struct RpinnStopRule {
    * progress_tolerance * |L|, or by no more than progress_amount. 0: never stop for lack of progress over a window. */
   size_t progress_window;
   double progress_tolerance;
-  double progress_amount; /* in the unit of the loss: nats for an energy */
+  double
+      progress_amount; /* in the unit of the loss: nats for an energy; Levenberg–Marquardt with a prior on all parameters stops
+                           * as well where its model promises no more than a tenth of it, three times in a row */
   /* Asked before every iteration (Adam: before every chunk); true stops. NULL: never asked. */
   bool (*interrupted)(void *user);
   void *interrupted_user;
@@ -184,6 +191,10 @@ typedef struct RpinnLevenbergMarquardtOptions {
   /* After a step that is taken, go on the way of the step before as long as the loss falls: one evaluation more per iteration, or
    * a few, and fewer iterations where valleys are narrow. Worth it where a linearisation is dear. */
   bool momentum;
+  /* Correct a step for the bend of its valley, and reject it where that is strong, even if the loss falls: one evaluation and one
+   * product with J^T more per iteration. In use where the factor of a step is at hand: not with conjugate gradients, nor where the
+   * target finds its steps. */
+  bool acceleration;
 } RpinnLevenbergMarquardtOptions;
 
 /* An M x M matrix of doubles has 72 MB then, and its factorisation takes about as long as J J^T for a network of the same size. */

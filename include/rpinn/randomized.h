@@ -27,7 +27,8 @@ typedef struct RpinnRandomizedOptions {
   RpinnMinimizer minimizer; /* RPINN_MINIMIZER_ADAM, LBFGS or LM */
   RpinnStopRule stop;       /* its question `interrupted` is not asked: the watch has one */
   RpinnAdamRule adam;       /* of Adam alone */
-  bool momentum;            /* of LM alone, as RpinnLevenbergMarquardtOptions has it */
+  bool momentum;            /* of LM alone, as RpinnLevenbergMarquardtOptions has it, … */
+  bool acceleration;        /* … and this */
   /* Fresh attempts of a draw whose energy or gradient is not finite in the end, each with offsets and a start of its own. */
   uint32_t max_retries;
   /* Draw i starts at number i modulo num_starts of starts [num_starts][num_parameters]; none: at a draw of the prior of its own. */

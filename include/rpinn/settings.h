@@ -46,6 +46,9 @@ extern "C" {
   X(MOMENTUM, "momentum", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_MOMENTUM_LIST),                   \
     "lm goes on along the way of its last step as long as the loss falls; auto: yes for lm where "           \
     "progress_tolerance is auto, otherwise no")                                                              \
+  X(ACCELERATION, "acceleration", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_ACCELERATION_LIST),       \
+    "lm corrects its steps for the bend of their valley, and rejects those where it is strong; auto: yes "   \
+    "for lm where progress_tolerance is auto, otherwise no")                                                 \
   X(CHAINS, "chains", INTEGER, FIXED, "4", 1, 1e6, "", "independent chains of NUTS")                         \
   X(WARMUP, "warmup", INTEGER, FIXED, "1000", 0, 1e12, "", "warmup iterations per chain of NUTS")            \
   X(METRIC, "metric", CHOICE, FIXED, "diagonal", 0, 0, RPINN_CHOICES(RPINN_METRIC_LIST),                     \

@@ -7,6 +7,8 @@
  *   E falls:     take d,  lambda *= max(1/3, 1 - (2 ratio - 1)^3),  nu = 2
  *   otherwise:   stay,    lambda *= nu,  nu *= 2                          (Nielsen 1999)
  *
+ * Acceleration, where it is asked for: d is corrected by a, for what of E's valley is curved (marquardt_bend.c).
+ *
  * Momentum, where it is asked for: with w the way of the iteration before, a step d that lowers E is tried as d + beta w, with beta
  * doubling as long as E falls, and beta for the next time is the last that did. In a curved valley the steps are short and much
  * alike; rows are far cheaper than a linearisation.
@@ -16,8 +18,16 @@
  *   start:    look, measure, linearise, slope, curve, (unit, scale,) note
  *   restored: look, measure, linearise, slope, curve, before the first iteration
  *   step:     solve, in data space data_matrix, data_rows, data_step, or own_step, or conjugate again and again
- *   trial:    try, judge, then reject, or with momentum reach and compare again and again, arrive
- *   taken:    accept, linearise, slope, curve, note */
+ *   trial:    try, judge, with acceleration bend, bend_step, bend_judge, then decide
+ *   then:     reject, or with momentum reach and compare again and again, arrive
+ *   taken:    accept, linearise, slope, curve, note
+ *
+ * It stops where there is next to nothing to gain: with a prior on all parameters, u the largest D_j / P_j^2 and H = J^T J + P^2,
+ * H + lambda D <= (1 + lambda u) H, and so the most that the quadratic model can fall at any damping is
+ *
+ *   1/2 g.H^-1 g <= (1 + lambda u) 1/2 g.(H + lambda D)^-1 g = -(1 + lambda u) 1/2 g.d
+ *
+ * Where this is a tenth of progress_amount or less in three iterations in a row, no window need pass to see it. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +36,8 @@
 
 const double rpinn_marquardt_most_damping = 1e16;
 static const double least_damping = 1e-16, first_growth = 2;
-enum { MAX_MOMENTUM_TRIES = 3 };
+static const double promise_share = 0.1;
+enum { MAX_MOMENTUM_TRIES = 3, ENOUGH_SMALL_PROMISES = 3 };
 static const double first_momentum = 0.5, least_momentum = 0.05, most_momentum = 8;
 
 /* ---- a trial ---- */
@@ -40,11 +51,38 @@ static double predict_decrease(const RpinnMarquardt *self) {
   return 0.5 * sum;
 }
 
+/* u; infinite where there are parameters without a prior. Outside of the normal equations D = unit * P^2. */
+static double find_damping_share(const RpinnMarquardt *self) {
+  double share = self->unit;
+  if (!self->prior_root || self->has_partial_prior) return HUGE_VAL;
+  for (size_t j = 0; self->form == RPINN_MARQUARDT_NORMAL && j < self->squares.num_parameters; j++)
+    share = fmax(share, rpinn_marquardt_damping_scale(self, j) / self->prior_square[j]);
+  return share;
+}
+
+/* -1/2 g.d, times what damping may hide */
+static double bound_decrease(const RpinnMarquardt *self) {
+  double slope = rpinn_dense_dot(self->squares.num_parameters, self->gradient, self->step);
+  return -0.5 * slope * (1 + self->damping * find_damping_share(self));
+}
+
+/* True: the optimiser has stopped. */
+static bool promises_nothing(RpinnMarquardt *self) {
+  double enough = promise_share * self->base.rule.progress_amount;
+  if (enough == 0) return false;
+  bool is_small = bound_decrease(self) <= enough;
+  self->num_promises_small = is_small ? self->num_promises_small + 1 : 0;
+  if (self->num_promises_small < ENOUGH_SMALL_PROMISES) return false;
+  self->base.stop = RPINN_STOP_DECREASE_SMALL;
+  self->phase = RPINN_MARQUARDT_DONE;
+  return true;
+}
+
 bool rpinn_marquardt_try(RpinnMarquardt *self) {
   self->phase = RPINN_MARQUARDT_JUDGE;
   self->predicted = self->is_solved ? predict_decrease(self) : 0;
   self->is_solved = self->predicted > 0 && isfinite(self->predicted);
-  if (!self->is_solved) return false;
+  if (!self->is_solved || promises_nothing(self)) return false;
   for (size_t j = 0; j < self->squares.num_parameters; j++)
     self->trial.theta[j] = self->here.theta[j] + self->step[j];
   self->base.num_evaluations++;
@@ -59,6 +97,12 @@ bool rpinn_marquardt_judge(RpinnMarquardt *self) {
   self->base.num_iterations++;
   self->reach = self->momentum;
   self->num_reached = 0;
+  bool can_bend = self->has_acceleration && isfinite(self->trial.loss);
+  self->phase = can_bend ? RPINN_MARQUARDT_BEND : RPINN_MARQUARDT_DECIDE;
+  return false;
+}
+
+bool rpinn_marquardt_decide(RpinnMarquardt *self) {
   if (!(self->trial.loss < self->base.loss))
     self->phase = RPINN_MARQUARDT_REJECT;
   else
@@ -167,6 +211,7 @@ static bool begin(RpinnOptimizer *optimizer) {
   self->damping = self->initial_damping;
   self->growth = first_growth;
   self->unit = 1;
+  self->num_promises_small = 0;
   self->is_linearised = false;
   self->momentum = first_momentum;
   for (size_t j = 0; j < optimizer->num_parameters; j++) self->scale[j] = 0;
@@ -199,6 +244,8 @@ static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   rpinn_state_numbers(cursor, &self->growth, 1);
   rpinn_state_numbers(cursor, &self->unit, 1);
   rpinn_state_numbers(cursor, self->scale, optimizer->num_parameters);
+  if (optimizer->rule.progress_amount > 0)
+    rpinn_state_field(cursor, &self->num_promises_small, sizeof self->num_promises_small);
   if (!self->has_momentum) return;
   rpinn_state_numbers(cursor, &self->momentum, 1);
   rpinn_state_numbers(cursor, self->way, optimizer->num_parameters);

@@ -1,5 +1,5 @@
 /* Levenberg–Marquardt in memory, for the files that share it: levenberg_marquardt.c, where its formulas are, marquardt_products.c,
- * marquardt_linearisation.c, marquardt_steps.c and marquardt_create.c. */
+ * marquardt_linearisation.c, marquardt_steps.c, marquardt_bend.c and marquardt_create.c. */
 #ifndef RPINN_OPTIMIZE_MARQUARDT_H
 #define RPINN_OPTIMIZE_MARQUARDT_H
 
@@ -25,14 +25,18 @@
   X(OWN_STEP, own_step)       /* d, which the target has found */                                            \
   X(CONJUGATE, conjugate)     /* another product of conjugate gradients, or d */                             \
   /* a trial, and what becomes of it */                                                                      \
-  X(TRY, try)         /* the decrease predicted; the rows at theta + d */                                    \
-  X(JUDGE, judge)     /* E there: is it lower? */                                                            \
-  X(REJECT, reject)   /* more damping */                                                                     \
-  X(REACH, reach)     /* with momentum: the rows at theta + d + beta w */                                    \
-  X(COMPARE, compare) /* E there: is it lower still? */                                                      \
-  X(ARRIVE, arrive)   /* w and beta for the next time */                                                     \
-  X(ACCEPT, accept)   /* less damping, and theta is the new point */                                         \
-  X(NOTE, note)       /* loss and gradient are taken note of */
+  X(TRY, try)               /* the decrease predicted; the rows at theta + d */                              \
+  X(JUDGE, judge)           /* E there */                                                                    \
+  X(BEND, bend)             /* with acceleration: what J has not foreseen of these rows; J^T of it */        \
+  X(BEND_STEP, bend_step)   /* a; where it is small beside d, the rows at theta + d + a */                   \
+  X(BEND_JUDGE, bend_judge) /* E there: is it lower? */                                                      \
+  X(DECIDE, decide)         /* is E lower than at theta? */                                                  \
+  X(REJECT, reject)         /* more damping */                                                               \
+  X(REACH, reach)           /* with momentum: the rows at theta + d + beta w */                              \
+  X(COMPARE, compare)       /* E there: is it lower still? */                                                \
+  X(ARRIVE, arrive)         /* w and beta for the next time */                                               \
+  X(ACCEPT, accept)         /* less damping, and theta is the new point */                                   \
+  X(NOTE, note)             /* loss and gradient are taken note of */
 
 typedef enum RpinnMarquardtPhase {
 #define RPINN_MARQUARDT_ENUM(phase, function) RPINN_MARQUARDT_##phase,
@@ -66,14 +70,16 @@ typedef struct RpinnMarquardt {
   RpinnMarquardtForm form;
   bool has_partial_prior; /* on some parameters only */
   bool has_momentum;
+  bool has_acceleration;
   double *prior_square; /* P^2 [N] */
   double *base_inverse; /* 1/B [N] */
   /* ---- saved ---- */
   double damping, growth; /* lambda, nu */
   double unit;
-  double *scale;   /* D [N] */
-  double momentum; /* beta */
-  double *way;     /* w [N]; NULL without momentum */
+  double *scale;             /* D [N] */
+  double momentum;           /* beta */
+  double *way;               /* w [N]; NULL without momentum */
+  size_t num_promises_small; /* iterations in a row that had next to nothing to gain */
   /* ---- derived from theta ---- */
   bool is_linearised;
   RpinnMarquardtPoint here; /* at theta */
@@ -85,15 +91,15 @@ typedef struct RpinnMarquardt {
   RpinnMarquardtPhase after_linearisation;
   double *factor;         /* [n][n] */
   double *inverse;        /* A^-1 [N] */
-  double *remaining;      /* y [M] */
-  double *step, *product; /* [N] */
+  double *remaining;      /* y [M]; then the rows at theta + d less y */
+  double *step, *product; /* d; J^T of something, or a [N] */
   double *block;          /* [M * RPINN_DENSE_BLOCK] */
   RpinnNormalEquations equations;
   RpinnDampedStep own_step; /* that the target finds */
   bool is_solved;           /* there is a step at this damping */
   double predicted;
   RpinnMarquardtPoint trial;
-  RpinnMarquardtPoint far; /* with momentum */
+  RpinnMarquardtPoint far; /* with momentum or acceleration */
   double reach;            /* beta of the far point */
   size_t num_reached;      /* far points that were lower */
 } RpinnMarquardt;
@@ -121,6 +127,11 @@ bool rpinn_marquardt_ask_gram(RpinnMarquardt *self, const double *inverse);
 bool rpinn_marquardt_ask_step(RpinnMarquardt *self, const double *inverse, double *step);
 
 /* ---- small parts ---- */
+
+/* Is a factor kept here, by which another right-hand side is solved for at little cost? */
+static inline bool rpinn_marquardt_has_factor(RpinnMarquardtForm form) {
+  return form == RPINN_MARQUARDT_NORMAL || form == RPINN_MARQUARDT_IN_DATA;
+}
 
 /* (P p)_j */
 static inline double rpinn_marquardt_prior_pull(const RpinnMarquardt *self, size_t j) {

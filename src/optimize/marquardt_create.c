@@ -95,10 +95,8 @@ static bool allocate(RpinnMarquardt *self) {
   self->remaining = rpinn_optimizer_numbers(&self->base, M, &failed);
   self->here = allocate_point(self, self->base.theta, &failed);
   self->trial = allocate_point(self, NULL, &failed);
-  if (self->has_momentum) {
-    self->way = rpinn_optimizer_numbers(&self->base, N, &failed);
-    self->far = allocate_point(self, NULL, &failed);
-  }
+  if (self->has_momentum) self->way = rpinn_optimizer_numbers(&self->base, N, &failed);
+  if (self->has_momentum || self->has_acceleration) self->far = allocate_point(self, NULL, &failed);
   if (self->form == RPINN_MARQUARDT_NO_MATRIX)
     allocate_equations(self, &failed);
   else if (self->form != RPINN_MARQUARDT_BY_TARGET)
@@ -138,9 +136,10 @@ static void fill(RpinnMarquardt *self, const RpinnBatchLeastSquares *squares, si
   self->initial_damping = options->initial_damping;
   self->has_momentum = options->momentum;
   self->form = form_of(squares, options);
+  self->has_acceleration = options->acceleration && rpinn_marquardt_has_factor(self->form);
   base->request = (RpinnRequest){.target = {.squares = &self->squares}, .member = member};
   base->shape[0] = squares->num_rows;
-  base->shape[1] = options->momentum;
+  base->shape[1] = (uint64_t)options->momentum + 2 * (uint64_t)self->has_acceleration;
 }
 
 RpinnStatus rpinn_levenberg_marquardt_create_member(RpinnContext *context,

@@ -20,14 +20,12 @@ static const struct {
 #undef RPINN_STOP_ROW
 };
 
-enum { NUM_STOPS = sizeof stop_table / sizeof stop_table[0] };
-
 const char *rpinn_stop_name(RpinnStop stop) {
-  return (size_t)stop < NUM_STOPS ? stop_table[stop].name : "unknown";
+  return (size_t)stop < RPINN_NUM_STOPS ? stop_table[stop].name : "unknown";
 }
 
 const char *rpinn_stop_meaning(RpinnStop stop) {
-  return (size_t)stop < NUM_STOPS ? stop_table[stop].meaning : "not a reason to stop";
+  return (size_t)stop < RPINN_NUM_STOPS ? stop_table[stop].meaning : "not a reason to stop";
 }
 
 /* ---- create and destroy ---- */
@@ -297,7 +295,8 @@ static void transfer_trace(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) 
 static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
   uint64_t stop = (uint64_t)optimizer->stop;
   rpinn_state_field(cursor, &stop, sizeof stop);
-  if (cursor->use == RPINN_STATE_RESTORE) optimizer->stop = stop < NUM_STOPS ? (RpinnStop)stop : NUM_STOPS;
+  if (cursor->use == RPINN_STATE_RESTORE)
+    optimizer->stop = stop < RPINN_NUM_STOPS ? (RpinnStop)stop : RPINN_NUM_STOPS;
   size_t *const counts[] = {&optimizer->num_iterations, &optimizer->num_evaluations, &optimizer->window_start,
                             &optimizer->num_noted,      &optimizer->trace_stride,    &optimizer->num_trace};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
@@ -313,7 +312,7 @@ static void transfer(RpinnOptimizer *optimizer, RpinnStateCursor *cursor) {
 }
 
 static bool run_is_in_range(const RpinnOptimizer *optimizer) {
-  return (size_t)optimizer->stop < NUM_STOPS && optimizer->num_trace <= RPINN_TRACE_CAPACITY &&
+  return (size_t)optimizer->stop < RPINN_NUM_STOPS && optimizer->num_trace <= RPINN_TRACE_CAPACITY &&
          optimizer->trace_stride > 0 && optimizer->window_start <= optimizer->num_iterations;
 }
 

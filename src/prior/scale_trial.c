@@ -18,7 +18,7 @@ RpinnStatus rpinn_scale_minimise(RpinnContext *context, const RpinnLeastSquares 
   options.stop.max_iterations = iterations;
   options.stop.progress_tolerance = 1e-4; /* of E: far less than what tells two scales apart */
   options.stop.progress_amount = 0.1;     /* nats: likewise */
-  options.momentum = true;
+  options.momentum = options.acceleration = true;
   options.stop.interrupted = interrupted;
   options.stop.interrupted_user = user;
   RPINN_TRY(rpinn_levenberg_marquardt_create(context, squares, offsets, &options, &optimizer));

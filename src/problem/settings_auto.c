@@ -57,5 +57,6 @@ void rpinn_settings_resolve(RpinnSettingsValues *settings) {
       optimizer == RPINN_MINIMIZER_LM && settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].is_auto;
   resolve(settings, RPINN_SETTING_PROGRESS_AMOUNT, is_free ? amount_of_lm : "0");
   resolve(settings, RPINN_SETTING_MOMENTUM, is_free ? "yes" : "no");
+  resolve(settings, RPINN_SETTING_ACCELERATION, is_free ? "yes" : "no");
   if (optimizer == RPINN_MINIMIZER_LM) resolve(settings, RPINN_SETTING_PROGRESS_TOLERANCE, progress_of_lm);
 }

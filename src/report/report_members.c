@@ -58,7 +58,7 @@ static void write_stops(const RpinnRun *run, RpinnText *page) {
   static const char *const columns[] = {"stopped by", "members", "@meaning"};
   rpinn_text_append(page, "<h3>Why the optimiser stopped</h3>\n");
   rpinn_table_open(page, 3, columns);
-  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++) {
+  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++) {
     if (!run->results.stops[stop]) continue;
     rpinn_table_open_row(page, rpinn_stop_name((RpinnStop)stop));
     rpinn_table_number(page, (double)run->results.stops[stop], 6);

@@ -11,7 +11,7 @@ typedef struct Members {
 } Members;
 
 static RpinnStop stop_of_name(const char *name) {
-  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
+  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++)
     if (!strcmp(rpinn_stop_name((RpinnStop)stop), name)) return (RpinnStop)stop;
   return RPINN_STOP_RUNNING;
 }

@@ -20,7 +20,7 @@ enum { RPINN_MAX_LOSS_TRACES = 50 };
 typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
   uint64_t num_members, num_failed, num_converged, num_retried;
-  uint64_t stops[RPINN_STOP_DAMPING_LIMIT + 1];
+  uint64_t stops[RPINN_NUM_STOPS];
   double *mean, *deviation; /* [outputs.num_values] */
   double *predictive_low,
       *predictive_high; /* [quantities][points] 2.5 %, 97.5 % of a measurement; NaN: see predictive_bands.h */

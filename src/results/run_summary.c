@@ -79,7 +79,7 @@ static void json_members(const Summary *summary, RpinnJson *json) {
   rpinn_json_close(json, '}');
   rpinn_json_number(json, "prior_loss_median", parts[posterior->model.num_terms]);
   rpinn_json_open(json, "stops", '{');
-  for (int stop = 0; stop <= RPINN_STOP_DAMPING_LIMIT; stop++)
+  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++)
     if (results->stops[stop])
       rpinn_json_number(json, rpinn_stop_name((RpinnStop)stop), (double)results->stops[stop]);
   rpinn_json_close(json, '}');

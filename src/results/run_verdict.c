@@ -40,6 +40,8 @@ static double gain_of(const Collection *collection, const RpinnStoredMember *mem
   double gradient = member->statistics[RPINN_MEMBER_GRADIENT_NORM],
          bound = 0.5 * gradient * gradient * collection->widest_prior * collection->widest_prior;
   if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL))) return isfinite(bound) ? bound : 0;
+  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_DECREASE_SMALL)))
+    return fmin(bound, collection->progress_amount);
   if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_NO_PROGRESS)))
     return fmin(bound, fmax(collection->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS],
                             collection->progress_amount));

@@ -270,5 +270,7 @@ RpinnMinimizeOptions rpinn_run_minimize_options(const RpinnProblem *problem) {
       .progress_tolerance = settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].number,
       .progress_amount = settings->values[RPINN_SETTING_PROGRESS_AMOUNT].number,
       .momentum = rpinn_settings_choice(settings, RPINN_SETTING_MOMENTUM) == RPINN_MOMENTUM_KEPT,
+      .acceleration =
+          rpinn_settings_choice(settings, RPINN_SETTING_ACCELERATION) == RPINN_ACCELERATION_GEODESIC,
       .progress_window = own_window ? (size_t)settings->values[RPINN_SETTING_PROGRESS_WINDOW].number : 0};
 }

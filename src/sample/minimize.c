@@ -32,9 +32,11 @@ RpinnStatus rpinn_minimize_create(RpinnContext *context, const RpinnMinimizeOpti
   RpinnLevenbergMarquardtOptions lm = rpinn_levenberg_marquardt_default_options();
   apply_stops(options, &lm.stop);
   lm.momentum = options->momentum;
+  lm.acceleration = options->acceleration;
   return rpinn_levenberg_marquardt_create_member(context, squares, member, offsets, &lm, optimizer);
 }
 
 bool rpinn_stop_is_converged(RpinnStop stop) {
-  return stop == RPINN_STOP_GRADIENT_SMALL || stop == RPINN_STOP_NO_PROGRESS;
+  return stop == RPINN_STOP_GRADIENT_SMALL || stop == RPINN_STOP_NO_PROGRESS ||
+         stop == RPINN_STOP_DECREASE_SMALL;
 }

@@ -16,7 +16,7 @@ typedef struct RpinnMinimizeOptions {
   double progress_tolerance; /* NaN: default */
   size_t progress_window;    /* 0: default */
   double progress_amount;
-  bool momentum; /* of Levenberg–Marquardt */
+  bool momentum, acceleration; /* of Levenberg–Marquardt */
   bool (*interrupted)(void *user);
   void *user;
 } RpinnMinimizeOptions;

@@ -162,6 +162,7 @@ static RpinnMinimizeOptions minimize_options(const RpinnRandomizedOptions *optio
                                 .progress_window = stop->progress_window ? stop->progress_window : SIZE_MAX,
                                 .progress_amount = stop->progress_amount,
                                 .momentum = options->momentum,
+                                .acceleration = options->acceleration,
                                 .interrupted = rpinn_work_wants_end,
                                 .user = work};
 }

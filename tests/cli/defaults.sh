@@ -30,6 +30,11 @@ for line in "optimizer: lm" "iterations: 1000" "progress_tolerance: 0.0001" "sta
 done
 if ! grep -Eq '^  prior_scale: [0-9.]+$' plain/run.yaml; then complain "run.yaml has no scale: $(grep prior_scale plain/run.yaml)"; fi
 has "$(< plain/summary.json)" '"verdict"'
+# Every member says why it stopped, in the summary and in the report
+stops=$(grep -o '"stops": {[^}]*}' plain/summary.json)
+has "$stops" '"decrease_small": '
+lacks "$stops" '"running"'
+has "$(< plain/report.html)" "decrease_small"
 awk 'match($0, /"interval_coverage": [0-9.]+/) { share = substr($0, RSTART + 21, RLENGTH - 21) }
   match($0, /"members": [{].*"converged": [0-9]+/) { found = $0; sub(/.*"converged": /, "", found); converged = found + 0 }
   END { if (!(share + 0 >= 0.8)) { print "95 % intervals hold " share " of h"; bad = 1 }
