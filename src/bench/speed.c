@@ -11,6 +11,7 @@
  *   J D J^T   (work + M (M+1) N) / time / rate in registers: what Levenberg–Marquardt and Laplace's method do at a point
  *   predict   the forward products of the fields at the points of `predict:`, for the channels that are needed / time / rate in
  *             registers: what the pass over the draws does for each
+ *   LM, Laplace   time of an iteration, of an approximation and of a draw / what they cannot do without, see squares_speed.h
  *   SVGD      time of an iteration / time of its gradients and two products, see svgd_speed.h
  *   NUTS      time of a leapfrog, over whole transitions / time of an Adam iteration on the same problem */
 #include <cblas.h>
@@ -409,6 +410,7 @@ typedef struct Setup {
   GramWork gram;
   PredictWork predict;
   RpinnSvgdSpeed *svgd;
+  RpinnSquaresSpeed *squares;
   NutsWork nuts;
 } Setup;
 
@@ -437,6 +439,7 @@ static RpinnStatus measure_long(RpinnContext *context, RpinnSpeed *bench, Setup 
   RPINN_TRY(predict_seconds(context, &setup->predict, seconds));
   peak = 0.5 * (before + peak_rate(RPINN_PRECISION_FLOAT));
   bench->predict[repetition] = bench->predict_work / *seconds / peak;
+  RPINN_TRY(rpinn_squares_speed_measure(context, setup->squares, &bench->squares[repetition]));
   return rpinn_svgd_speed_measure(context, setup->svgd, &bench->svgd[repetition],
                                   &bench->svgd_seconds[repetition]);
 }
@@ -497,6 +500,7 @@ static RpinnStatus measure(RpinnContext *context, const RpinnBenchOptions *optio
   RPINN_TRY(rpinn_posterior_advise(context, setup->gram.member.posterior, &bench->advice));
   if (bench->advice.failed) return rpinn_fail_memory(context);
   RPINN_TRY(rpinn_svgd_speed_create(context, &setup->svgd));
+  RPINN_TRY(rpinn_squares_speed_create(context, &setup->squares));
   RPINN_TRY(create_nuts_work(context, &setup->nuts));
   if (!create_products(&setup->products) || !create_products(&setup->second_products))
     return rpinn_fail_memory(context);
@@ -537,6 +541,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnBenchOptions *option
   destroy_predict_work(&setup.predict);
   destroy_crowd(&setup.crowd);
   rpinn_svgd_speed_destroy(setup.svgd);
+  rpinn_squares_speed_destroy(setup.squares);
   destroy_nuts_work(&setup.nuts);
   if (status == RPINN_OK)
     *base = &bench->base;

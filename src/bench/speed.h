@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "bench_kind.h"
+#include "squares_speed.h"
 #include "text.h"
 
 enum { MAX_SHAPES = 3, MAX_REPETITIONS = 1000, DEFAULT_REPETITIONS = 25 };
@@ -49,6 +50,7 @@ typedef struct RpinnSpeed {
   double predict[MAX_LONG_REPETITIONS],
       predict_seconds[MAX_LONG_REPETITIONS]; /* share of the peak; per draw */
   double svgd[MAX_LONG_REPETITIONS], svgd_seconds[MAX_LONG_REPETITIONS];
+  RpinnSquaresCost squares[MAX_LONG_REPETITIONS];
   double nuts[MAX_REPETITIONS], nuts_seconds[MAX_REPETITIONS]; /* in iterations; per leapfrog */
   char cpu[128];
   RpinnText advice; /* of the backend; empty: none */

@@ -1,6 +1,7 @@
 /* What `rpinn bench` found, for people and for programs. */
 #include <cblas.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,15 @@ static double long_median(const RpinnSpeed *bench, const double *values) {
   return median(values,
                 bench->repetitions < MAX_LONG_REPETITIONS ? bench->repetitions : MAX_LONG_REPETITIONS);
 }
+
+/* Median over the repetitions of a figure of RpinnSquaresCost, which stands `offset` bytes from its beginning. */
+static double squares_median(const RpinnSpeed *bench, size_t offset) {
+  double values[MAX_LONG_REPETITIONS];
+  for (size_t k = 0; k < MAX_LONG_REPETITIONS; k++)
+    memcpy(&values[k], (const char *)&bench->squares[k] + offset, sizeof values[k]);
+  return long_median(bench, values);
+}
+#define SQUARES_MEDIAN(bench, figure) squares_median(bench, offsetof(RpinnSquaresCost, figure))
 
 double rpinn_speed_worst(const RpinnBench *base) {
   const RpinnSpeed *bench = (const RpinnSpeed *)base;
@@ -86,6 +96,14 @@ char *rpinn_speed_text(const RpinnBench *base) {
                     "all threads", long_median(bench, bench->crowd), bench->num_threads);
   rpinn_text_append(&text, "  %-24s %38.2f  %4.2f   (at most; in gradients, both in double)\n",
                     "darcy, dense Jacobian", median(bench->jacobian, bench->repetitions), jacobian_bar);
+  rpinn_text_append(&text, "  %-24s %9s %9.0f %18.2f         (in J D J^T)\n", "darcy, LM iteration", "",
+                    1e6 * SQUARES_MEDIAN(bench, iteration_seconds), SQUARES_MEDIAN(bench, iteration));
+  rpinn_text_append(&text, "  %-24s %9s %9.0f %18.2f         (in J D J^T; evidence, rows left out)\n",
+                    "darcy, Laplace", "", 1e6 * SQUARES_MEDIAN(bench, laplace_seconds),
+                    SQUARES_MEDIAN(bench, laplace));
+  rpinn_text_append(&text, "  %-24s %9s %9.0f %18.2f         (in gradients; with its weight)\n",
+                    "darcy, Laplace, a draw", "", 1e6 * SQUARES_MEDIAN(bench, draw_seconds),
+                    SQUARES_MEDIAN(bench, draw));
   rpinn_text_append(
       &text,
       "  %-24s %38.2f  %4.2f   (at most; 1000 particles, two threads, %.0f ms / gradients + 2 sgemm)\n",
@@ -150,6 +168,16 @@ char *rpinn_speed_json(const RpinnBench *base) {
   rpinn_json_number(&json, "work_flop", bench->predict_work);
   rpinn_json_number(&json, "seconds_per_draw", long_median(bench, bench->predict_seconds));
   rpinn_json_number(&json, "share_of_peak", long_median(bench, bench->predict));
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "marquardt_iteration", '{');
+  rpinn_json_number(&json, "seconds", SQUARES_MEDIAN(bench, iteration_seconds));
+  rpinn_json_number(&json, "gram_matrices", SQUARES_MEDIAN(bench, iteration));
+  rpinn_json_close(&json, '}');
+  rpinn_json_open(&json, "laplace", '{');
+  rpinn_json_number(&json, "seconds", SQUARES_MEDIAN(bench, laplace_seconds));
+  rpinn_json_number(&json, "gram_matrices", SQUARES_MEDIAN(bench, laplace));
+  rpinn_json_number(&json, "seconds_per_draw", SQUARES_MEDIAN(bench, draw_seconds));
+  rpinn_json_number(&json, "gradients_per_draw", SQUARES_MEDIAN(bench, draw));
   rpinn_json_close(&json, '}');
   rpinn_json_open(&json, "svgd_iteration", '{');
   rpinn_json_number(&json, "over_gradients_and_two_products", long_median(bench, bench->svgd));
