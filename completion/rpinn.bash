@@ -262,6 +262,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'run --scratch')
+      _rpinn_values "none" "/"
+      return
+      ;;
     'check --preset')
       _rpinn_values "paper text" ""
       return
@@ -472,6 +476,10 @@ _rpinn() {
       ;;
     'check --threads')
       _rpinn_values "" ""
+      return
+      ;;
+    'check --scratch')
+      _rpinn_values "none" "/"
       return
       ;;
     'predict --points')
@@ -726,6 +734,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'calibrate --scratch')
+      _rpinn_values "none" "/"
+      return
+      ;;
     'calibrate --datasets')
       _rpinn_values "" ""
       return
@@ -970,6 +982,10 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'weights --scratch')
+      _rpinn_values "none" "/"
+      return
+      ;;
     'weights --search')
       _rpinn_values "weight prior shape epsilon noise" ""
       return
@@ -1122,14 +1138,14 @@ _rpinn() {
   case $command in
     'run')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --out --quiet --resume --plan --shard --learnt --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --scratch --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'check')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --help" ""
+        _rpinn_values "--preset --data --truth --prior --out --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --scratch --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
@@ -1185,14 +1201,14 @@ _rpinn() {
       ;;
     'calibrate')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --from --redraw --blocks --methods --members --out --keep-runs --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --scratch --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi
       ;;
     'weights')
       if [[ $current == -* ]]; then
-        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --search --datasets --folds --jobs --help" ""
+        _rpinn_values "--preset --data --truth --shard --rule --quantities --members --out --write --quiet --json --set --method --samples --iterations --optimizer --learning-rate --decay-rate --decay-steps --gradient-tolerance --progress-tolerance --progress-amount --progress-window --momentum --acceleration --chains --warmup --metric --target-acceptance --first-step --step-adaptation --max-depth --thin --keep-warmup --repulsion --kernel --family --rank --starts --pairs --seed --data-seed --noise-seed --points-seed --truth-seed --likelihood --prior-scale --prior-shape --prior-per-field --prior-integrate --scale-fields --start --backend --precision --correct --correct-budget --correct-scale --time-limit --retries --threads --scratch --search --datasets --folds --jobs --help" ""
       else
         _rpinn_values "darcy darcy-geostatistics poisson-linear poisson-nonlinear" "*.yaml"
       fi

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "temporary_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -40,6 +41,13 @@ static void bench_remove_file(const Bench *bench) {
 /* Nothing but the store may be left in the folder. */
 static void bench_shut(Bench *bench) {
   bench_remove_file(bench);
+  const char *left = NULL;
+  DIR *folder = opendir(bench->folder);
+  assert_non_null(folder);
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    if (entry->d_name[0] != '.') left = entry->d_name;
+  check_true(!left, "there is left: %s", left);
+  closedir(folder);
   check_true(rmdir(bench->folder) == 0, "%s is not empty", bench->folder);
   rpinn_context_destroy(bench->context);
 }

@@ -10,7 +10,10 @@
 #include "mock_ranks.h"
 #include "rank_handout.h"
 #include "saved_states.h"
+#include "scratch_store.h"
+#include "shard_record.h"
 #include "steady_clock.h"
+#include "store_copy.h"
 
 /* ---- who gets which task ---- */
 
@@ -375,6 +378,77 @@ static void test_runs_are_those_of_one_process(void **state) {
   check_alike(bench, "more", "one0");
 }
 
+/* Draws go by way of a disk of the machine, and nothing is left there. */
+static void test_draws_on_disks_of_machines(void **state) {
+  const RunBench *bench = *state;
+  static const char *const settings[] = {
+      "samples=33 optimizer=adam iterations=5 prior_scale=1 threads=1",
+      "method=nuts chains=5 samples=8 warmup=8 max_depth=3 prior_scale=1 threads=2"};
+  const char *disk = run_path(bench, "disk", NULL);
+  setenv("RPINN_SCRATCH_SECONDS", "0", 1); /* each draw at once */
+  assert_int_equal(mkdir(disk, 0777), 0);
+  for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++) {
+    char one[16], many[16], with_disk[RUN_PATH];
+    snprintf(one, sizeof one, "one%zu", k);
+    snprintf(many, sizeof many, "many%zu", k);
+    snprintf(with_disk, sizeof with_disk, "%s scratch=%s", settings[k], disk);
+    run_make(bench, one, line, settings[k]);
+    run_on_ranks(bench, many, 4, with_disk);
+    check_alike(bench, one, many);
+  }
+  unsetenv("RPINN_SCRATCH_SECONDS");
+  assert_int_equal(rmdir(disk), 0); /* it is empty */
+}
+
+typedef struct Leaving {
+  RpinnContext *context;
+  RpinnMemberStore *left;
+} Leaving;
+
+/* As member 12, with a reason to stop that no other has. */
+static RpinnStatus leave(void *user, const RpinnStoredMember *member) {
+  const Leaving *leaving = user;
+  RpinnStoredMember other = *member;
+  other.index = 12;
+  other.stop = rpinn_stop_name(RPINN_STOP_NO_PROGRESS);
+  return rpinn_member_store_put(leaving->context, leaving->left, &other);
+}
+
+/* What rank 3 of a session that was killed may have left in the folder of the tests. */
+static void leave_member(const RunBench *bench, const char *name, char path[RPINN_PATH_SIZE]) {
+  char session[RPINN_PATH_SIZE], *identity;
+  const char *checkpoint = run_path(bench, name, "checkpoint.db");
+  RpinnMemberStore *store;
+  Leaving leaving = {.context = bench->context};
+  snprintf(session, sizeof session, "0123abcd %s", bench->folder);
+  rpinn_scratch_path(bench->folder, "0123abcd", 3, path);
+  run_require(bench, rpinn_member_store_open_existing(bench->context, checkpoint, &store));
+  run_require(bench, rpinn_member_store_get_identity(bench->context, store, &identity));
+  rpinn_member_store_close(store);
+  run_require(bench, rpinn_member_store_open(bench->context, checkpoint, identity, &store));
+  run_require(bench, rpinn_member_store_set_text(bench->context, store, RPINN_SESSION_KEY, session));
+  run_require(bench, rpinn_member_store_open(bench->context, path, identity, &leaving.left));
+  run_require(bench,
+              rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){0, 1}, leave, &leaving));
+  rpinn_member_store_close(store);
+  rpinn_member_store_close(leaving.left);
+  free(identity);
+}
+
+/* By ranks that have no scratch folder themselves, on two machines. */
+static void test_what_was_left_is_rescued(void **state) {
+  const RunBench *bench = *state;
+  char path[RPINN_PATH_SIZE];
+  run_make(bench, "left", line, "samples=5 optimizer=adam iterations=5 prior_scale=1 threads=1");
+  leave_member(bench, "left", path);
+  assert_int_equal(access(path, F_OK), 0);
+  run_on_ranks(bench, "left", 4, "samples=20 optimizer=adam iterations=5 prior_scale=1 threads=1");
+  const RpinnJsonValue *summary = run_json(bench, "left");
+  assert_int_equal((int)json_at(summary, "members/stops/budget")->number, 19);
+  assert_int_equal((int)json_at(summary, "members/stops/no_progress")->number, 1);
+  assert_int_not_equal(access(path, F_OK), 0);
+}
+
 /* Members that cost next to nothing: what rank 0 hands out and collects, the results included. */
 static void test_many_members_a_second(void **state) {
   const RunBench *bench = *state;
@@ -394,6 +468,7 @@ int main(void) {
       cmocka_unit_test(test_launchers_are_told_apart), cmocka_unit_test(test_messages_arrive),
       cmocka_unit_test(test_all_hear_of_an_end),       cmocka_unit_test(test_a_failure_ends_all),
       cmocka_unit_test(test_a_silent_rank_is_gone),    test_in_folder(test_runs_are_those_of_one_process),
+      test_in_folder(test_draws_on_disks_of_machines), test_in_folder(test_what_was_left_is_rescued),
       test_in_folder(test_many_members_a_second)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,7 @@ static const struct {
      "correction/start_scale", "0.2", "0.5"},
     {"threads", MEMBERS, "1", "2", false, "threads", "1", "2"},
     {"retries", NULL, NULL, NULL, false, NULL, NULL, NULL},     /* test_run_failures.c */
+    {"scratch", NULL, NULL, NULL, false, NULL, NULL, NULL},     /* cli/scratch.sh */
     {"time_limit", NULL, NULL, NULL, false, NULL, NULL, NULL}}; /* test_run_sessions.c */
 enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
 

@@ -9,15 +9,17 @@ static void print_escaped(const char *text) {
   for (; *text; text++) printf(*text == '|' ? "\\%c" : "%c", *text);
 }
 
+static bool is_free(const RpinnSettingDefinition *definition) {
+  return definition->role == RPINN_SETTING_FREE || definition->role == RPINN_SETTING_LOCAL;
+}
+
 /* `a`, `b` and `c` */
 static void print_free_settings(void) {
   size_t left = 0;
-  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++)
-    left += rpinn_setting_definition((RpinnSetting)i)->role == RPINN_SETTING_FREE;
+  for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) left += is_free(rpinn_setting_definition((RpinnSetting)i));
   for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
     const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
-    if (definition->role == RPINN_SETTING_FREE)
-      printf("`%s`%s", definition->name, --left > 1 ? ", " : left ? " and " : "");
+    if (is_free(definition)) printf("`%s`%s", definition->name, --left > 1 ? ", " : left ? " and " : "");
   }
 }
 

@@ -17,7 +17,8 @@ extern "C" {
  * kind: INTEGER, REAL, CHOICE (one of choices, separated by |) or TEXT (a path, or one of choices). A default
  * "auto" stands for a value that the problem or the method decides; it may be written too.
  * role: FIXED decides the draws and so belongs to the identity of a run; ADDED likewise, but where it is its default it is not named
- * there, so that runs from before there was such a setting keep theirs; FREE does not, and may change when the run goes on. */
+ * there, so that runs from before there was such a setting keep theirs; FREE does not, and may change when the run goes on; LOCAL likewise,
+ * and is about the machine, so that run.yaml does not keep it. */
 #define RPINN_SETTING_LIST(X)                                                                                \
   X(METHOD, "method", CHOICE, FIXED, "rpinn", 0, 0, RPINN_METHOD_CHOICES, "how draws are made")              \
   X(SAMPLES, "samples", INTEGER, FREE, "auto", 1, 1e9, "",                                                   \
@@ -127,7 +128,10 @@ extern "C" {
   X(RETRIES, "retries", INTEGER, FIXED, "2", 0, 1000, "",                                                    \
     "fresh attempts for a member that turned non-finite")                                                    \
   X(THREADS, "threads", INTEGER, FREE, "0", 0, 65536, "",                                                    \
-    "worker threads; 0: one per core that the process may use")
+    "worker threads; 0: one per core that the process may use")                                              \
+  X(SCRATCH, "scratch", TEXT, LOCAL, "none", 0, 0, "none|a folder",                                          \
+    "a folder on a disk of the machine itself, where draws are kept that come into the run directory once "  \
+    "a minute and at every end; none: they go there at once; run.yaml does not keep it")
 
 typedef enum RpinnSetting {
 #define RPINN_SETTING_ENUM(name, text, kind, role, initial, lowest, highest, choices, help)                  \
@@ -147,7 +151,8 @@ typedef enum RpinnSettingKind {
 typedef enum RpinnSettingRole {
   RPINN_SETTING_FIXED,
   RPINN_SETTING_ADDED,
-  RPINN_SETTING_FREE
+  RPINN_SETTING_FREE,
+  RPINN_SETTING_LOCAL
 } RpinnSettingRole;
 
 typedef struct RpinnSettingDefinition {

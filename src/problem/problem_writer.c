@@ -405,6 +405,7 @@ static void write_settings(const RpinnProblem *problem, const RpinnProblemFiles 
   for (size_t i = 0; i < RPINN_NUM_SETTINGS; i++) {
     const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)i);
     bool is_default = !strcmp(problem->settings.values[i].text, definition->initial);
+    if (definition->role == RPINN_SETTING_LOCAL) continue;
     if (files->only_fixed &&
         (definition->role == RPINN_SETTING_FREE || (definition->role == RPINN_SETTING_ADDED && is_default)))
       continue;

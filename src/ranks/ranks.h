@@ -19,13 +19,14 @@ typedef enum RpinnRankTag {
   RPINN_TAG_ANY = -1,
   RPINN_TAG_BARRIER,
   RPINN_TAG_BROADCAST,
-  RPINN_TAG_LEARNT, /* what a run has learnt, to those who make its draws */
-  RPINN_TAG_ROUND,  /* chains that are to be continued next */
-  RPINN_TAG_ASK,    /* a rank wants tasks … */
-  RPINN_TAG_TASKS,  /* … and gets some */
-  RPINN_TAG_NOTES,  /* what a rank has made */
-  RPINN_TAG_DONE,   /* it has no more tasks */
-  RPINN_TAG_SHARE,  /* of something that all ranks make a part of */
+  RPINN_TAG_SCRATCH, /* where an earlier session may have left draws, and what was found */
+  RPINN_TAG_LEARNT,  /* what a run has learnt, to those who make its draws */
+  RPINN_TAG_ROUND,   /* chains that are to be continued next */
+  RPINN_TAG_ASK,     /* a rank wants tasks … */
+  RPINN_TAG_TASKS,   /* … and gets some */
+  RPINN_TAG_NOTES,   /* what a rank has made */
+  RPINN_TAG_DONE,    /* it has no more tasks */
+  RPINN_TAG_SHARE,   /* of something that all ranks make a part of */
   RPINN_TAG_BENCH
 } RpinnRankTag;
 

@@ -5,7 +5,7 @@
 #include "posterior.h"
 #include "text.h"
 
-/* Problem and settings but for units and for the settings that the table calls FREE. File names are those of a run directory,
+/* Problem and settings but for units and for the settings that the table calls FREE or LOCAL. File names are those of a run directory,
  * so that a problem and its run.yaml say the same. */
 RpinnStatus rpinn_run_statement(RpinnContext *context, const RpinnProblem *problem, bool truth_is_made,
                                 RpinnText *text);

@@ -7,13 +7,15 @@
 #include "shard.h"
 #include "text.h"
 
-/* Texts of a store whose keys begin so are about the shard; all others, but for the seconds, are about the run. */
+/* Texts of a store whose keys begin so are about the shard; all others, but for the seconds and the session, are about the run. */
 #define RPINN_SHARD_KEY          "shard"
 #define RPINN_SHARD_SAMPLES_KEY  RPINN_SHARD_KEY "_samples"
 #define RPINN_SHARD_SETTINGS_KEY RPINN_SHARD_KEY "_settings"
 #define RPINN_SHARD_VERSION_KEY  RPINN_SHARD_KEY "_version"
 #define RPINN_SHARD_MACHINE_KEY  RPINN_SHARD_KEY "_machine"
 #define RPINN_SECONDS_KEY        "wall_seconds"
+#define RPINN_SESSION_KEY                                                                                    \
+  "scratch_session" /* the last one with a scratch folder, until it has come to its end */
 
 typedef struct RpinnShardRecord {
   RpinnShard shard; /* count 0: a whole run */

@@ -32,7 +32,8 @@ static bool is_time(const char *key) {
 
 /* Is the text about the run, and not about a shard or a session? */
 static bool is_learnt(const char *key) {
-  return strncmp(key, RPINN_SHARD_KEY, strlen(RPINN_SHARD_KEY)) != 0 && strcmp(key, RPINN_SECONDS_KEY) != 0;
+  return strncmp(key, RPINN_SHARD_KEY, strlen(RPINN_SHARD_KEY)) != 0 && strcmp(key, RPINN_SECONDS_KEY) != 0 &&
+         strcmp(key, RPINN_SESSION_KEY) != 0;
 }
 
 static RpinnStatus copy_text(void *user, const char *key, const char *value) {

@@ -102,6 +102,7 @@ static RpinnStatus send_notes_when_due(RpinnSharing *sharing) {
 static RpinnStatus serve(void *user) {
   RpinnSharing *sharing = user;
   RpinnStatus status = RPINN_OK;
+  RPINN_TRY(rpinn_scratch_deposit_when_due(sharing->context, sharing->scratch));
   for (RpinnRankMessage message = {.size = 1}; status == RPINN_OK && message.size;) {
     if (rpinn_ranks_receive(sharing->context, sharing->ranks, 0, RPINN_TAG_TASKS, 0, &message) != RPINN_OK)
       break;
@@ -131,7 +132,7 @@ RpinnStatus rpinn_sharing_follow(RpinnSharing *sharing, RpinnTaskPoolResult *res
   options.serve = serve;
   options.tick = tick;
   sharing->may_fetch_ahead = true;
-  RPINN_TRY(rpinn_task_pool_run(sharing->context, &options, result));
+  RPINN_TRY(rpinn_sharing_make(sharing, &options, result));
   sharing->counted = result->counted;
   if (rpinn_ranks_has_left(sharing->ranks, 0)) return RPINN_OK;
   return send_notes(sharing);

@@ -132,7 +132,9 @@ static RpinnStatus serve_ranks(RpinnSharing *sharing, double seconds) {
 }
 
 static RpinnStatus serve_others(void *user) {
-  return serve_ranks(user, 0);
+  RpinnSharing *sharing = user;
+  RPINN_TRY(rpinn_scratch_deposit_when_due(sharing->context, sharing->scratch));
+  return serve_ranks(sharing, 0);
 }
 
 static bool tick_first(void *user, uint64_t counted) {
@@ -166,7 +168,7 @@ static RpinnStatus lead(RpinnSharing *sharing, RpinnTaskPoolResult *result) {
   options.offer = offer_from_handout;
   options.serve = serve_others;
   options.tick = tick_first;
-  RPINN_TRY(rpinn_task_pool_run(sharing->context, &options, result));
+  RPINN_TRY(rpinn_sharing_make(sharing, &options, result));
   sharing->counted = result->counted;
   RPINN_TRY(rpinn_member_store_flush(sharing->context, sharing->work->driver->run->store));
   RPINN_TRY(await_others(sharing, result));

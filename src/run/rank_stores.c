@@ -12,7 +12,7 @@
 #include "ranks.h"
 #include "run_identity.h"
 #include "store_copy.h"
-#include "store_walk.h"
+#include "store_pour.h"
 
 static const char store_ending[] = ".db", learnt_ending[] = ".learnt.db";
 
@@ -113,43 +113,17 @@ static Source *find_first(const Sources *sources) {
   return first;
 }
 
-/* The state that a member was made from goes; a draw that is there already, from a session that was killed here, is the same. */
 static RpinnStatus copy_draws(RpinnContext *context, RpinnMemberStore *store, const Sources *sources) {
-  for (Source *source = find_first(sources); source; source = find_first(sources)) {
-    RpinnStoreRange place = {source->walk.index, source->walk.index + 1};
-    RPINN_TRY(rpinn_member_store_drop(context, store, place));
-    RPINN_TRY(rpinn_store_walk_copy(context, &source->walk, store));
-    RPINN_TRY(rpinn_store_walk_next(context, &source->walk));
-  }
+  for (Source *source = find_first(sources); source; source = find_first(sources))
+    RPINN_TRY(rpinn_store_pour_draw(context, &source->walk, store));
   return RPINN_OK;
-}
-
-/* What all have learnt is in the store of the run already. */
-static bool is_learnt(uint64_t key) {
-  for (size_t k = 0; k < rpinn_num_shared_states(); k++)
-    if (rpinn_shared_state_key(k) == key) return true;
-  return false;
-}
-
-static RpinnStatus copy_states(RpinnContext *context, RpinnMemberStore *store, RpinnMemberStore *from) {
-  bool found;
-  for (uint64_t key = 0, at;; key = at + 1) {
-    void *state = NULL;
-    size_t size;
-    RPINN_TRY(rpinn_member_store_next_state(context, from, key, &at, &found));
-    if (!found) return RPINN_OK;
-    if (is_learnt(at)) continue;
-    RPINN_TRY(rpinn_member_store_get_state(context, from, at, &state, &size));
-    RpinnStatus status = state ? rpinn_member_store_put_state(context, store, at, state, size) : RPINN_OK;
-    free(state);
-    RPINN_TRY(status);
-  }
 }
 
 static RpinnStatus copy_all(RpinnContext *context, RpinnMemberStore *store, Sources *sources) {
   RPINN_TRY(open_sources(context, store, sources));
   RPINN_TRY(copy_draws(context, store, sources));
-  for (size_t k = 0; k < sources->count; k++) RPINN_TRY(copy_states(context, store, sources->list[k].store));
+  for (size_t k = 0; k < sources->count; k++)
+    RPINN_TRY(rpinn_store_pour_states(context, sources->list[k].store, store));
   return rpinn_member_store_flush(context, store);
 }
 

@@ -20,6 +20,8 @@
 #include "run_shard.h"
 #include "run_summary.h"
 #include "run_targets.h"
+#include "scratch_rescue.h"
+#include "scratch_store.h"
 #include "shard_record.h"
 #include "stored_run.h"
 #include "vti_file.h"
@@ -120,7 +122,9 @@ static RpinnStatus begin(RpinnContext *context, RpinnDriver *driver) {
   RPINN_TRY(rpinn_run_folder_open(context, driver));
   RPINN_TRY(rpinn_run_settle_prior(context, driver));
   RPINN_TRY(open_store(context, driver));
+  RPINN_TRY(rpinn_scratch_rescue(context, driver));
   RPINN_TRY(rpinn_rank_stores_collect(context, driver));
+  RPINN_TRY(rpinn_scratch_begin_session(context, driver));
   RPINN_TRY(rpinn_run_check_resumed(context, driver));
   RPINN_TRY(rpinn_run_note_shard(context, driver));
   RPINN_TRY(rpinn_run_folder_open_log(context, driver));
@@ -150,6 +154,7 @@ static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const 
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_correct_members(context, driver, targets));
   RPINN_TRY(rpinn_continuations_end(context, driver));
+  RPINN_TRY(rpinn_scratch_end_session(context, driver));
   driver->run->out_of_time = driver->out_of_time;
   driver->run->is_partial = driver->is_partial;
   if (driver->out_of_time) rpinn_driver_log(driver, "the time limit is reached");
@@ -172,7 +177,8 @@ static RpinnStatus make_draws_for_others(RpinnContext *context, RpinnDriver *dri
 static RpinnStatus follow(RpinnContext *context, RpinnDriver *driver, const RpinnMemberTarget *targets) {
   bool is_told;
   snprintf(driver->run->folder, sizeof driver->run->folder, "%s", driver->options->folder);
-  RPINN_TRY(rpinn_run_await_learnt(context, driver, &is_told));
+  RPINN_TRY(rpinn_scratch_follow(context, driver, &is_told));
+  if (is_told) RPINN_TRY(rpinn_run_await_learnt(context, driver, &is_told));
   if (is_told) RPINN_TRY(make_draws_for_others(context, driver, targets));
   if (is_told) RPINN_TRY(rpinn_continuations_follow(context, driver, targets));
   return rpinn_ranks_check(context, driver->options->ranks);
@@ -182,6 +188,7 @@ static RpinnStatus perform(RpinnContext *context, RpinnDriver *driver) {
   RpinnMemberTarget *targets;
   if (!rpinn_run_follows(driver)) RPINN_TRY(rpinn_run_check_split(context, driver));
   RPINN_TRY(rpinn_run_check_ranks(context, driver));
+  RPINN_TRY(rpinn_scratch_check(context, driver));
   RPINN_TRY(rpinn_run_targets_make(context, driver, &targets));
   if (rpinn_run_follows(driver)) return follow(context, driver, targets);
   RPINN_TRY(begin(context, driver));

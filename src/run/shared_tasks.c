@@ -16,7 +16,7 @@ static RpinnStatus note(RpinnSharing *sharing, const RpinnRunEvent *event) {
 
 static RpinnStatus handle_event(void *user, const void *posted) {
   RpinnSharing *sharing = user;
-  RPINN_TRY(rpinn_run_event_store(sharing->context, sharing->work->driver->run->store, posted));
+  RPINN_TRY(rpinn_scratch_keep(sharing->context, sharing->work->driver, sharing->scratch, posted));
   if (rpinn_ranks_rank(sharing->ranks) > 0) return note(sharing, posted);
   sharing->work->count(sharing->work->user, posted);
   return RPINN_OK;
@@ -44,6 +44,20 @@ RpinnTaskPoolOptions rpinn_sharing_pool(RpinnSharing *sharing) {
                                 .free_event = free};
 }
 
+/* However it ends, what was made comes into the run directory. */
+RpinnStatus rpinn_sharing_make(RpinnSharing *sharing, const RpinnTaskPoolOptions *options,
+                               RpinnTaskPoolResult *result) {
+  RpinnContext *context = sharing->context;
+  RPINN_TRY(rpinn_scratch_open(context, sharing->work->driver, &sharing->scratch));
+  RpinnStatus status = rpinn_task_pool_run(context, options, result);
+  RpinnError reason = context->error;
+  RpinnStatus deposited = rpinn_scratch_close(context, sharing->scratch);
+  sharing->scratch = NULL;
+  if (status == RPINN_OK) return deposited;
+  context->error = reason;
+  return status;
+}
+
 /* ---- alone ---- */
 
 static bool tick_alone(void *user, uint64_t counted) {
@@ -51,10 +65,16 @@ static bool tick_alone(void *user, uint64_t counted) {
   return sharing->work->tick(sharing->work->user, counted);
 }
 
+static RpinnStatus serve_scratch(void *user) {
+  const RpinnSharing *sharing = user;
+  return rpinn_scratch_deposit_when_due(sharing->context, sharing->scratch);
+}
+
 static RpinnStatus make_alone(RpinnSharing *sharing, RpinnTaskPoolResult *result) {
   RpinnTaskPoolOptions options = rpinn_sharing_pool(sharing);
   options.tick = tick_alone;
-  return rpinn_task_pool_run(sharing->context, &options, result);
+  if (rpinn_scratch_folder(sharing->work->driver)) options.serve = serve_scratch;
+  return rpinn_sharing_make(sharing, &options, result);
 }
 
 RpinnStatus rpinn_run_shared_tasks(RpinnContext *context, const RpinnSharedTasks *work,

@@ -6,6 +6,7 @@
 
 #include "rank_handout.h"
 #include "ranks.h"
+#include "scratch_store.h"
 #include "shared_tasks.h"
 #include "text.h"
 
@@ -35,6 +36,7 @@ typedef struct RpinnSharing {
   RpinnContext *context;
   const RpinnSharedTasks *work;
   RpinnRanks *ranks;
+  RpinnScratch *scratch; /* NULL: events go to the run directory at once */
   pthread_mutex_t mutex; /* of the next ones */
   uint64_t tasks[RPINN_RANK_QUEUE];
   size_t first, count; /* of the tasks that wait for a thread */
@@ -59,6 +61,9 @@ typedef struct RpinnSharing {
 
 /* As far as all sides have them in common. */
 RpinnTaskPoolOptions rpinn_sharing_pool(RpinnSharing *sharing);
+/* Tasks made by the threads of this rank. */
+RpinnStatus rpinn_sharing_make(RpinnSharing *sharing, const RpinnTaskPoolOptions *options,
+                               RpinnTaskPoolResult *result);
 /* Rank 0: tasks given out, and all that was made collected. */
 RpinnStatus rpinn_sharing_lead(RpinnSharing *sharing, RpinnTaskPoolResult *result);
 /* Another rank: tasks made as long as there are some. */

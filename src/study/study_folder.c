@@ -42,8 +42,9 @@ RpinnStatus rpinn_study_claim(RpinnContext *context, const RpinnStudyFiles *file
 }
 
 void rpinn_study_list_settings(const RpinnSettingsValues *settings, RpinnText *text) {
-  for (size_t k = 0; k < RPINN_NUM_SETTINGS; k++)
-    if (k != RPINN_SETTING_THREADS)
-      rpinn_text_append(text, "%s: %s\n", rpinn_setting_definition((RpinnSetting)k)->name,
-                        settings->values[k].text);
+  for (size_t k = 0; k < RPINN_NUM_SETTINGS; k++) {
+    const RpinnSettingDefinition *definition = rpinn_setting_definition((RpinnSetting)k);
+    if (k != RPINN_SETTING_THREADS && definition->role != RPINN_SETTING_LOCAL)
+      rpinn_text_append(text, "%s: %s\n", definition->name, settings->values[k].text);
+  }
 }

@@ -2,6 +2,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Open MPI starts nothing for root, and no more processes than there are cores, unless it is told to.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+# A launcher that is killed leaves its own files where it keeps them: in the folder that the script removes.
+export TMPDIR=$work/launcher
+mkdir "$TMPDIR"
 plugins=$(dirname "$RPINN_PROGRAM")
 launchers=()
 for kind in openmpi mpich; do

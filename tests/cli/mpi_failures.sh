@@ -19,26 +19,37 @@ truth: {u: sin(3*x)}
 terms: {u: {expect: u, at: {grid: 30}, data: truth, noise: 0.1}}
 predict: {grid: 9, quantities: [u]}
 END
-members=(small.yaml --samples 150 --optimizer adam --iterations 15000 --prior-scale 1 --threads 1 --quiet)
-chains=(small.yaml --method nuts --chains 5 --warmup 200 --samples 300 --max-depth 6 --prior-scale 1 --threads 1 --quiet)
-particles=(small.yaml --method svgd --samples 60 --iterations 600 --prior-scale 1 --threads 1 --quiet)
-run 0 run "${members[@]}" --out members
-run 0 run "${chains[@]}" --out chains
-run 0 run "${particles[@]}" --out particles
+# shellcheck disable=SC2034 # by their names: see made
+{
+  common=(small.yaml --prior-scale 1 --threads 1 --quiet)
+  members=("${common[@]}" --samples 80 --optimizer adam --iterations 7500)
+  chains=("${common[@]}" --method nuts --chains 5 --warmup 200 --samples 300 --max-depth 6)
+  particles=("${common[@]}" --method svgd --samples 60 --iterations 600)
+  corrected=("${common[@]}" --samples 20 --optimizer adam --iterations 100 --correct nuts --correct-budget 400 --max-depth 5)
+  ensemble=("${common[@]}" --method ensemble --samples 60 --optimizer adam --iterations 15000)
+  laplace=("${common[@]}" --method laplace --samples 4000)
+}
+methods=(members chains particles corrected ensemble laplace)
+# made NAME: the run of a single process that others are compared with, and its arguments
+made() {
+  local -n of=$1
+  arguments=("${of[@]}")
+  if [[ ! -e $1 ]]; then run 0 run "${arguments[@]}" --out "$1"; fi
+}
 
 # ---- a rank is killed, and somebody else goes on, with another number of ranks or alone ----
 RANDOM=${RPINN_SEED:-17}
-in_time=0
+in_time=0 in_scratch=0
+mkdir scratch
 for ((k = 0; k < ${RPINN_KILLS:-4}; k++)); do
-  kind=${launchers[k % ${#launchers[@]}]}
-  what=members arguments=("${members[@]}")
-  if ((k % 4 == 2)); then what=chains arguments=("${chains[@]}"); fi
-  if ((k % 4 == 3)); then what=particles arguments=("${particles[@]}"); fi
-  number=$((2 + RANDOM % 3)) victim=$((RANDOM % number))
+  kind=${launchers[k / 3 % ${#launchers[@]}]} what=${methods[k % ${#methods[@]}]}
+  made "$what"
+  number=$((2 + RANDOM % 3)) victim=$((RANDOM % number)) place=()
+  if ((k % 2)); then place=(--scratch "$work/scratch"); fi
   rm -rf killed
-  begin_ranks "$kind" "$number" run "${arguments[@]}" --out "$work/killed"
+  RPINN_SCRATCH_SECONDS=0.$((RANDOM % 10))5 begin_ranks "$kind" "$number" run "${arguments[@]}" "${place[@]}" --out "$work/killed"
   await_store killed $((number - 1))
-  sleep "0.$((RANDOM % 9))"
+  sleep "0.$((RANDOM % 6))"
   process=$(process_of "$victim" "$work/killed")
   if [[ -n $process ]]; then kill -9 "$process" 2> /dev/null || true; fi
   end_ranks
@@ -48,17 +59,24 @@ for ((k = 0; k < ${RPINN_KILLS:-4}; k++)); do
   if [[ -n $(pgrep -f -- "--out $work/killed" || true) ]]; then sleep 3; fi
   if [[ -n $(pgrep -f -- "--out $work/killed" || true) ]]; then complain "processes are left: $(pgrep -af -- "--out $work/killed")"; fi
   if [[ -d killed/ranks ]]; then in_time=$((in_time + 1)); fi
+  if [[ -n $(ls scratch) ]]; then
+    in_scratch=$((in_scratch + 1))
+    if ((RANDOM % 3 == 0)); then rm scratch/*; fi # the machine is lost
+  fi
+  if ((RANDOM % 2)); then place=(); fi
   if ((RANDOM % 3 == 0)); then
-    run 0 run "${arguments[@]}" --out killed --resume
+    run 0 run "${arguments[@]}" "${place[@]}" --out killed --resume
   else
-    ranks 0 "${launchers[RANDOM % ${#launchers[@]}]}" $((2 + RANDOM % 4)) run "${arguments[@]}" --out killed --resume
+    ranks 0 "${launchers[RANDOM % ${#launchers[@]}]}" $((2 + RANDOM % 4)) run "${arguments[@]}" "${place[@]}" --out killed --resume
   fi
   same "$what" killed
+  if [[ -n $(ls scratch) ]]; then complain "in the scratch folder there are ($what, $kind): $(ls scratch)"; fi
 done
-echo "a rank was killed $k times, $in_time of them while draws were made"
+echo "a rank was killed $k times, $in_time of them while draws were made; $in_scratch times draws were left in the scratch folder"
 if ((in_time == 0)); then complain "no rank was killed in time"; fi
 
 # ---- an end that one of them is asked for ----
+made members
 for kind in "${launchers[@]}"; do
   rm -rf asked
   begin_ranks "$kind" 3 run "${members[@]}" --out "$work/asked"
@@ -73,6 +91,7 @@ for kind in "${launchers[@]}"; do
   same members asked
 done
 
+made particles
 begin_ranks "${launchers[0]}" 3 run "${particles[@]}" --out "$work/moved"
 await_store moved 2
 kill -TERM "$(process_of 1 "$work/moved")"
@@ -83,8 +102,7 @@ ranks 0 "${launchers[0]}" 4 run "${particles[@]}" --out moved --resume
 same particles moved
 
 # ---- chains that continue members: ranks that are asked to end, in whichever round ----
-corrected=(small.yaml --samples 20 --optimizer adam --iterations 100 --prior-scale 1 --threads 1 --correct nuts --correct-budget 400 --max-depth 6 --quiet)
-run 0 run "${corrected[@]}" --out corrected
+made corrected
 for ((k = 1; k <= 2; k++)); do
   rm -rf stopped
   begin_ranks "${launchers[0]}" 3 run "${corrected[@]}" --out "$work/stopped"
@@ -102,14 +120,17 @@ done
 # ---- a run that one process began, and the clock ----
 ranks 0 "${launchers[0]}" 3 run "${members[@]}" --time-limit 0.5 --out timed
 has "$(< timed/summary.json)" '"out_of_time": true'
-run 0 run "${members[@]}" --time-limit 1 --out begun
+run 0 run "${members[@]}" --time-limit 0.5 --out begun
 ranks 0 "${launchers[0]}" 2 run "${members[@]}" --out begun --resume
 same members begun
 run 0 run "${members[@]}" --out timed --resume
 same members timed
 
 # ---- mistakes are told once, by rank 0 ----
-for kind in "${launchers[@]}"; do
+mistakes() { # LAUNCHER
+  local kind=$1
+  work=$work/$kind # for its outputs
+  mkdir "$work"
   ranks 2 "$kind" 3 run small.yaml --sampels 3
   if (($(grep -c "unknown option" <<< "$err") != 1)); then complain "not one message: $err"; fi
   ranks 2 "$kind" 2 run "${members[@]}" --out members
@@ -120,7 +141,14 @@ for kind in "${launchers[@]}"; do
   if (($(wc -l <<< "$out") != 1)); then complain "not one rank speaks: $out"; fi
   ranks 0 "$kind" 2 list
   if (($(grep -c "poisson-linear " <<< "$out") != 1)); then complain "not one rank speaks: $out"; fi
+  return "$failed"
+}
+jobs=()
+for kind in "${launchers[@]}"; do
+  (mistakes "$kind") &
+  jobs+=($!)
 done
+for process in "${jobs[@]}"; do wait "$process" || failed=1; done
 # Launchers that MPI does not hear of.
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 run 2 run "${members[@]}" --out slurm
 has "$err" "srun without PMI has started 4 processes, and each of them sees itself alone"
