@@ -1,4 +1,4 @@
-# cmake --install: library, headers, command line with its manual page and completions, and the files by which CMake
+# cmake --install: library, headers, command line with its manual page and completions, the guides and examples, and the files by which CMake
 # (find_package(rpinn), target rpinn::rpinn) and pkg-config (module rpinn) find them. All of it may be moved: no file
 # holds the prefix.
 include(CMakePackageConfigHelpers)
@@ -22,6 +22,9 @@ endforeach()
 install(FILES man/rpinn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completion/rpinn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME rpinn)
 install(FILES completion/_rpinn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+# Side by side, as links between them expect it.
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rpinn)
 install(EXPORT rpinnTargets NAMESPACE rpinn:: DESTINATION ${package_dir})

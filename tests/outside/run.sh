@@ -46,5 +46,11 @@ if [[ -e $work/prefix/bin/rpinn ]]; then
   "$work/prefix/bin/rpinn" list
 fi
 
+echo "the guides, and what they link to:"
+guides=$(dirname "$(dirname "$(find "$work/prefix" -path '*/docs/clusters.md')")")
+for name in slurm-array.sh slurm-mpi.sh; do
+  grep -qF "(../examples/$name)" "$guides/docs/clusters.md" && sh -n "$guides/examples/$name" && echo "$name"
+done
+
 echo "soname:"
 readelf -d "$libdir/librpinn.so" | grep -F "[librpinn.so.${version%%.*}]"
