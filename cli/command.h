@@ -35,7 +35,7 @@ typedef struct Options {
   const char *arguments[MAX_ARGUMENTS]; /* all of them */
   const char *out;                      /* --out, or NULL; so are the next ones */
   const char *points, *quantities, *scale, *data_folder, *methods, *members, *redraw, *from, *rules, *write,
-      *shard, *learnt;
+      *shard, *learnt, *precision;
   const char *coordinates, *cells, *domain, *covariance, *length, *mean, *variance, *seed, *condition;
   const char *conductivity, *column, *sides[4], *source;
   int num_words; /* all that came after the program's name … */
@@ -46,7 +46,7 @@ typedef struct Options {
   const char *searches[MAX_SEARCHES]; /* every --search */
   bool json, quiet, resume, plan, extrapolate, all, strict, shape, kriging, is_logarithm, keep_runs, prior,
       blocks, partial, scaling;
-  const char *backend;          /* of bench: --backend, or NULL */
+  const char *backend;          /* of bench and reproduce: --backend, or NULL */
   const char *ranks, *launcher; /* of --scaling */
   size_t repetitions;           /* --repetitions, or 0 */
   size_t num_data_sets;         /* --datasets, or 0 */

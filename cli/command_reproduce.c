@@ -81,6 +81,8 @@ static int run_reproduce(const Options *options) {
                                      .scale = options->scale,
                                      .methods = options->methods,
                                      .members = options->members,
+                                     .backend = options->backend,
+                                     .precision = options->precision,
                                      .data_folder = options->data_folder      ? options->data_folder
                                                     : reference && *reference ? data
                                                                               : NULL,

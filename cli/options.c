@@ -60,6 +60,10 @@ static const Flag flags[] = {
      "which methods of the table to run (default: all of them)"},
     {"--members", "N", OPTIONS_REPRODUCE, offsetof(Options, members),
      "another number of members, of particles, or of draws per chain, for every run"},
+    {"--backend", "NAME", OPTIONS_REPRODUCE, offsetof(Options, backend),
+     "what computes every run: plain, cpu (default), cuda or auto"},
+    {"--precision", "NAME", OPTIONS_REPRODUCE, offsetof(Options, precision),
+     "what it computes in: float, double or tf32 (default: what the backend usually does)"},
     {"--quiet", NULL, OPTIONS_REPRODUCE, offsetof(Options, quiet), "no progress"},
     {"--from", "WHAT", OPTIONS_CALIBRATE, offsetof(Options, from),
      "truth: data sets of the problem's truth; prior: of truths drawn from a prior of a fixed scale; data: "

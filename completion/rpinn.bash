@@ -1026,6 +1026,14 @@ _rpinn() {
       _rpinn_values "" ""
       return
       ;;
+    'reproduce --backend')
+      _rpinn_values "" ""
+      return
+      ;;
+    'reproduce --precision')
+      _rpinn_values "" ""
+      return
+      ;;
     'reference field --cells')
       _rpinn_values "" ""
       return
@@ -1215,7 +1223,7 @@ _rpinn() {
       ;;
     'reproduce')
       if [[ $current == -* ]]; then
-        _rpinn_values "--shard --scale --data-dir --out --methods --members --quiet --json --help" ""
+        _rpinn_values "--shard --scale --data-dir --out --methods --members --backend --precision --quiet --json --help" ""
       else
         _rpinn_values "table1 table2 table3 table4 darcy-nuts uniform-likelihood sigma-p fig-linear fig-nonlinear fig-nuts-convergence fig-nuts-plane fig-darcy-y fig-darcy-h fig-reference all" ""
       fi

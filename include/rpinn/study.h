@@ -20,6 +20,7 @@ typedef struct RpinnReproduceOptions {
                           "quick" (default): a minute's worth, not judged */
   const char *methods; /* names with commas between them; default: all that the table has */
   const char *members; /* another number of members, of particles, or of draws per chain, for every run */
+  const char *backend, *precision; /* of every run, as in a problem file; NULL: the usual ones */
   const char *data_folder;         /* with the published data sets; NULL: synthetic data, not judged */
   const char *folder;              /* for the runs and the tables; finished runs in it are not repeated */
   RpinnTaskShard shard;            /* whose runs are made, and no tables: rpinn_merge_tasks; default: all */

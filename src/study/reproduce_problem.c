@@ -24,7 +24,7 @@ RpinnStatus rpinn_reproduction_load(RpinnContext *context, const RpinnReproducti
   static const char origin[] = "rpinn reproduce";
   const RpinnReproduceOptions *options = reproduction->options;
   const RpinnPaperCase *paper = run->paper_case;
-  RpinnOverride overrides[RPINN_MAX_SCALE_OVERRIDES + RPINN_MAX_RUN_OVERRIDES + 4];
+  RpinnOverride overrides[RPINN_MAX_SCALE_OVERRIDES + RPINN_MAX_RUN_OVERRIDES + 6];
   size_t count = 0;
   if (is_scaled) count = rpinn_scale_overrides(paper, run->method, reproduction->scale, overrides);
   for (size_t k = 0; is_scaled && k < run->num_overrides; k++) {
@@ -34,6 +34,10 @@ RpinnStatus rpinn_reproduction_load(RpinnContext *context, const RpinnReproducti
   }
   if (is_scaled && options->members && !rpinn_paper_method(run->method)->has_one_draw)
     overrides[count++] = (RpinnOverride){"samples", options->members, "--members", true};
+  if (is_scaled && options->backend)
+    overrides[count++] = (RpinnOverride){"backend", options->backend, "--backend", true};
+  if (is_scaled && options->precision)
+    overrides[count++] = (RpinnOverride){"precision", options->precision, "--precision", true};
   overrides[count++] = (RpinnOverride){"method", rpinn_paper_methods[run->method], origin, true};
   overrides[count++] = (RpinnOverride){"sigma", paper->sigma, origin, false};
   if (paper->num_points[0]) overrides[count++] = (RpinnOverride){"Nf", paper->num_points, origin, false};
@@ -80,7 +84,8 @@ static RpinnStatus describe_departures(RpinnMadeRun *run) {
     const char *words;
   } settings[] = {{RPINN_SETTING_SAMPLES, samples},         {RPINN_SETTING_OPTIMIZER, "optimizer"},
                   {RPINN_SETTING_ITERATIONS, "iterations"}, {RPINN_SETTING_CHAINS, "chains"},
-                  {RPINN_SETTING_WARMUP, "warmup"},         {RPINN_SETTING_MAX_DEPTH, "largest depth"}};
+                  {RPINN_SETTING_WARMUP, "warmup"},         {RPINN_SETTING_MAX_DEPTH, "largest depth"},
+                  {RPINN_SETTING_BACKEND, "backend"},       {RPINN_SETTING_PRECISION, "precision"}};
   RpinnProblem *paper = NULL;
   RpinnText words = {0};
   RpinnStatus status = rpinn_reproduction_load(run->context, run->reproduction, run->run, false, &paper);
