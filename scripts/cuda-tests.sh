@@ -33,6 +33,8 @@ if ! "$build/rpinn" list --json | grep -q '"cuda": "'; then
 fi
 step probe 30 "$build/cuda_probe"
 step steps 60 "$build/tests/test_cuda_steps"
+step particles 60 "$build/tests/test_cuda_particles"
+step chains 60 "$build/tests/test_cuda_chains"
 step random 60 "$build/tests/test_backend_random"
 step batches 100 "$build/tests/test_backend_batches"
 step conformance 200 "$build/tests/test_backend_conformance"
@@ -42,13 +44,18 @@ step adam-darcy 60 "$build/bench_cuda" darcy 500 50 float
 step adam-32-tf32 60 "$build/bench_cuda" poisson-linear 5000 2000 tf32 Nf=32
 step adam-128-tf32 60 "$build/bench_cuda" poisson-linear 5000 2000 tf32 Nf=128
 step adam-darcy-tf32 60 "$build/bench_cuda" darcy 500 50 tf32
+step svgd 60 "$build/bench_cuda_particles" poisson-linear 1000 5300 float Nf=32
+step svgd-tf32 60 "$build/bench_cuda_particles" poisson-linear 1000 5300 tf32 Nf=32
+step chains-32 60 "$build/bench_cuda_chains" poisson-linear 512 8 float Nf=32
 step bench 60 "$build/rpinn" bench --backend cuda
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck initcheck; do
     step "$tool" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda" poisson-linear 3 2 float Nf=32
     step "$tool-tf32" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda" poisson-linear 3 2 tf32 Nf=32
+    step "$tool-chains" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda_chains" poisson-linear 3 1 float Nf=32
+    step "$tool-particles" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda_particles" poisson-linear 5 2 float Nf=32
     step "$tool-steps" 60 compute-sanitizer --error-exitcode 9 --tool "$tool" "$build/bench_cuda_steps" poisson-linear 3 1 float Nf=32
   done
 fi
-grep -h 'members\|call' "$results"/adam-*.txt
+grep -h "members\|call\|chains:" "$results"/{adam,svgd,chains}*.txt
 exit $failed

@@ -12,9 +12,12 @@ void emulated_run_members(const RpinnLaunch *launch, const RpinnDeviceWork *work
                           const RpinnDeviceCall *call);
 void emulated_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                         const RpinnDeviceCall *call);
+void emulated_run_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                         const RpinnDeviceCall *call, const RpinnDeviceChains *chains);
 void emulated_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                           const RpinnDeviceProduct *product);
 void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
+void emulated_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles);
 
 static size_t limit, calls_left = SIZE_MAX, most_bytes = SIZE_MAX;
 static _Atomic size_t held_bytes; /* several threads may have devices */
@@ -73,6 +76,18 @@ static void release(RpinnDevice *device, void *memory) {
   free(block);
 }
 
+static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
+  (void)device;
+  RPINN_TRY(count(context));
+  *memory = malloc(bytes);
+  return *memory ? RPINN_OK : rpinn_fail_memory(context);
+}
+
+static void release_host(RpinnDevice *device, void *memory) {
+  (void)device;
+  free(memory);
+}
+
 static RpinnStatus copy(RpinnContext *context, RpinnDevice *device, void *to, const void *from,
                         size_t bytes) {
   (void)device;
@@ -105,6 +120,15 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
   return RPINN_OK;
 }
 
+static RpinnStatus run_chains(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                              const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
+  (void)device;
+  RPINN_TRY(count(context));
+  emulated_run_chains(launch, work, fused, call, chains);
+  return RPINN_OK;
+}
+
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceProduct *product) {
   (void)device;
@@ -121,15 +145,31 @@ static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const Rp
   return RPINN_OK;
 }
 
+static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                                 const RpinnDeviceParticles *particles) {
+  (void)device;
+  RPINN_TRY(count(context));
+  emulated_run_particles(launch, particles);
+  return RPINN_OK;
+}
+
 /* Another library in the place of cuBLAS. */
 static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {
+  int rows = (int)product->rows, columns = (int)product->columns, depth = (int)product->depth;
+  CBLAS_TRANSPOSE b_form = product->is_plain ? CblasNoTrans : CblasTrans;
   (void)device;
   RPINN_TRY(count(context));
   for (int64_t k = 0; k < product->batch; k++)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)product->rows, (int)product->columns,
-                (int)product->depth, 1, product->a + k * product->a_step, (int)product->a_stride,
-                product->b + k * product->b_step, (int)product->b_stride, 0, product->c + k * product->c_step,
-                (int)product->c_stride);
+    if (product->kind == RPINN_PRODUCT_DOUBLE)
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
+                  (const double *)product->a + k * product->a_step, (int)product->a_stride,
+                  (const double *)product->b + k * product->b_step, (int)product->b_stride, 0,
+                  (double *)product->c + k * product->c_step, (int)product->c_stride);
+    else
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
+                  (const float *)product->a + k * product->a_step, (int)product->a_stride,
+                  (const float *)product->b + k * product->b_step, (int)product->b_stride, 0,
+                  (float *)product->c + k * product->c_step, (int)product->c_stride);
   return RPINN_OK;
 }
 
@@ -144,13 +184,17 @@ static RpinnStatus measure_peak(RpinnContext *context, RpinnDevice *device, Rpin
 static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .allocate = allocate,
                                                           .release = release,
+                                                          .allocate_host = allocate_host,
+                                                          .release_host = release_host,
                                                           .write = copy,
                                                           .read = copy,
                                                           .clear = clear,
                                                           .run_members = run_members,
                                                           .run_fused = run_fused,
+                                                          .run_chains = run_chains,
                                                           .run_product = run_product,
                                                           .run_step = run_step,
+                                                          .run_particles = run_particles,
                                                           .multiply = multiply,
                                                           .measure_peak = measure_peak};
 

@@ -4,9 +4,11 @@
 
 #include "fused_products_tf32.cuh"
 
+#include "chain_tree.cuh"
 #include "damped_step.cuh"
 #include "fused_member.cuh"
 #include "kernel_launch.h"
+#include "particles.cuh"
 
 template <class Real, bool FAST, bool POINTS>
 static void run_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
@@ -27,32 +29,47 @@ extern "C" void emulated_run_members(const RpinnLaunch *launch, const RpinnDevic
     launch->is_fast ? run_all<float, true, false>(launch, work, call) : run_all<float, false, false>(launch, work, call);
 }
 
-/* All threads of a block, phase by phase. */
+/* All threads of a block, phase by phase. chains NULL: members. */
 template <class S>
 static void run_fused_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
-                          const RpinnDeviceCall *call) {
+                          const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
   void *shared = aligned_alloc(16, launch->shared_bytes);
+  typedef WithoutAdam<S> Plain;
   FusedOwn<S> *own = (FusedOwn<S> *)malloc((size_t)fused->num_threads * sizeof *own);
-  if (!shared || !own) abort();
+  FusedRows<S> *rows = (FusedRows<S> *)malloc((size_t)fused->num_threads * sizeof *rows);
+  FusedOwn<Plain> *plain = (FusedOwn<Plain> *)malloc((size_t)fused->num_threads * sizeof *plain);
+  FusedRows<Plain> *plain_rows = (FusedRows<Plain> *)malloc((size_t)fused->num_threads * sizeof *plain_rows);
+  if (!shared || !own || !rows || !plain || !plain_rows) abort();
   for (size_t k = 0; k < launch->num_members; k++) {
     memset(shared, 0xff, launch->shared_bytes); /* not a number: what is read must have been written */
-    run_fused<S>(*work, *fused, *call, (int64_t)k, (float *)shared, own);
+    if (chains)
+      run_chain<Plain>(*work, *fused, *call, *chains, (int64_t)k, (float *)shared, plain, plain_rows);
+    else
+      run_fused<S>(*work, *fused, *call, (int64_t)k, (float *)shared, own, rows);
   }
   free(shared);
   free(own);
+  free(rows);
+  free(plain);
+  free(plain_rows);
+}
+
+extern "C" void emulated_run_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                                    const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
+  switch (fused->kernel) {
+#define EMULATED_TEN(FIRSTS, POINTS, GROUPS) FusedTen<FIRSTS, POINTS, GROUPS>
+#define EMULATED_FOUR(FIRSTS, POINTS, GROUPS) FusedFour<FIRSTS, POINTS, GROUPS>
+#define EMULATED_TF32(FIRSTS, POINTS, GROUPS) FusedTf32<FIRSTS, POINTS, GROUPS>
+#define EMULATED_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                             \
+  case RPINN_FUSED_##NAME: run_fused_all<EMULATED_##PRODUCTS(FIRSTS, POINTS, GROUPS)>(launch, work, fused, call, chains); break;
+    RPINN_FUSED_LIST(EMULATED_CASE)
+  default: abort();
+  }
 }
 
 extern "C" void emulated_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                                    const RpinnDeviceCall *call) {
-  switch (fused->kernel) {
-#define EMULATED_TEN(FIRSTS, POINTS, GROUPS) FusedTen<FIRSTS, POINTS, GROUPS>
-#define EMULATED_SIX(FIRSTS, POINTS, GROUPS) FusedSix<FIRSTS, POINTS, GROUPS>
-#define EMULATED_TF32(FIRSTS, POINTS, GROUPS) FusedTf32<FIRSTS, POINTS, GROUPS>
-#define EMULATED_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                             \
-  case RPINN_FUSED_##NAME: run_fused_all<EMULATED_##PRODUCTS(FIRSTS, POINTS, GROUPS)>(launch, work, fused, call); break;
-    RPINN_FUSED_LIST(EMULATED_CASE)
-  default: abort();
-  }
+  emulated_run_chains(launch, work, fused, call, 0);
 }
 
 template <class Real>
@@ -87,4 +104,30 @@ static void run_steps(const RpinnLaunch *launch, const RpinnDeviceWork *work, co
 
 extern "C" void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
   launch->is_double ? run_steps<double>(launch, work, step) : run_steps<float>(launch, work, step);
+}
+
+template <class Real> static void run_particle_task(const RpinnDeviceParticles *own) {
+  enum { BLOCKS = 3 }; /* of a search */
+  Team team = make_team(0);
+  static ParticleMemory memory;
+  memset(&memory, 0xff, sizeof memory);
+  for (int64_t column = 0; own->task == RPINN_PARTICLES_SUM && column < own->size; column++)
+    for (int part = 0; part < RPINN_PARTICLE_PARTS; part++) sum_particles<Real>(*own, part, column);
+  if (own->task == RPINN_PARTICLES_SUM) clear_search(*own, 0, 1);
+  for (int block = 0; block < BLOCKS; block++) {
+    if (own->task == RPINN_PARTICLES_SEARCH) search_pass<Real>(team, memory, *own, block, BLOCKS);
+    if (own->task == RPINN_PARTICLES_BELOW) find_below<Real>(team, memory, *own, block, BLOCKS);
+  }
+  for (int i = 0; i < own->n; i++) {
+    for (int64_t column = 0; own->task == RPINN_PARTICLES_CENTRE && column < own->size; column++)
+      centre_column<Real>(*own, i, own->n, column);
+    if (own->task == RPINN_PARTICLES_DISTANCES) measure_row<Real>(team, *own, i);
+    if (own->task == RPINN_PARTICLES_WEIGHTS) weigh_row_of_particles<Real>(team, memory, *own, i);
+    if (own->task == RPINN_PARTICLES_COMBINE) combine_particle<Real>(team, *own, i);
+    if (own->task == RPINN_PARTICLES_MOVE) move_particle<Real>(team, memory, *own, i);
+  }
+}
+
+extern "C" void emulated_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles) {
+  launch->is_double ? run_particle_task<double>(particles) : run_particle_task<float>(particles);
 }

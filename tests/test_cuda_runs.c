@@ -18,11 +18,13 @@ static const char yaml[] = "name: small\n"
 
 /* ---- what is said ---- */
 
-static char said[1024];
+static char said[1024], all_said[16384]; /* the last line; all of them */
 
 static void note_line(void *user, RpinnLogLevel level, const char *line) {
   (void)user, (void)level;
+  size_t length = strlen(all_said);
   snprintf(said, sizeof said, "%s", line);
+  snprintf(all_said + length, sizeof all_said - length, "%s\n", line);
 }
 
 static int setup(void **state) {
@@ -30,7 +32,7 @@ static int setup(void **state) {
   if (failed) return failed;
   rpinn_backend_replace(&rpinn_cuda_backend, &emulated_cuda_backend);
   rpinn_context_set_log(((RunBench *)*state)->context, note_line, NULL);
-  said[0] = '\0';
+  said[0] = all_said[0] = '\0';
   return 0;
 }
 
@@ -120,12 +122,47 @@ static void a_lost_device_leaves_what_is_done(void **state) {
                       run_read(bench, "whole", "predictions.csv"));
 }
 
+/* ---- chains ---- */
+
+static const char chains[] = "backend=cuda method=nuts chains=5 warmup=30 samples=12 max_depth=5";
+
+/* Transitions on the device: cut by a device that is lost, or by two threads, they are the same. */
+static void chains_on_the_device_go_on_as_they_were(void **state) {
+  const RunBench *bench = *state;
+  RpinnRun *run;
+  run_make(bench, "whole", yaml, chains);
+  assert_null(strstr(all_said, "slower way"));
+  char *whole = strdup(run_read(bench, "whole", "predictions.csv"));
+  emulated_device_fail_at(400);
+  assert_int_equal(run_try(bench, "lost", yaml, chains, (RpinnRunOptions){0}, &run), RPINN_ERROR_DEVICE);
+  rpinn_run_destroy(run);
+  run_resume(bench, "lost", yaml, chains);
+  assert_string_equal(run_read(bench, "lost", "predictions.csv"), whole);
+  char settings[128];
+  snprintf(settings, sizeof settings, "%s threads=2", chains);
+  run_make(bench, "two", yaml, settings);
+  assert_string_equal(run_read(bench, "two", "predictions.csv"), whole);
+  free(whole);
+}
+
+/* Chains that the device makes no transitions for are made from the host, and the run says why. */
+static void what_goes_a_slower_way_is_said(void **state) {
+  const RunBench *bench = *state;
+  char settings[128];
+  snprintf(settings, sizeof settings, "%s metric=dense", chains);
+  run_make(bench, "dense", yaml, settings);
+  assert_non_null(strstr(
+      all_said, "backend cuda: trajectories take a slower way, leapfrog by leapfrog from the host, for "
+                "the metric is dense"));
+}
+
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(many_members_go_to_the_device), TEST(without_a_device_it_is_cpu),
-                                     TEST(a_resumed_run_keeps_its_backend),
-                                     TEST(the_list_says_what_auto_comes_to),
-                                     TEST(a_lost_device_leaves_what_is_done)};
+  const struct CMUnitTest tests[] = {
+      TEST(many_members_go_to_the_device),     TEST(without_a_device_it_is_cpu),
+      TEST(a_resumed_run_keeps_its_backend),   TEST(the_list_says_what_auto_comes_to),
+      TEST(a_lost_device_leaves_what_is_done), TEST(chains_on_the_device_go_on_as_they_were),
+      TEST(what_goes_a_slower_way_is_said)};
 #undef TEST
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

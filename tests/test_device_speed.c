@@ -20,7 +20,8 @@ static RpinnDeviceSpeed make_figures(void) {
       .lines = {{darcy, false, 0.06e12, 2e-3, 4e-3}, {darcy, true, 0.06e12, 3.6e-3, 4e-3}},
       .has_steps = true,
       .stepping = {.num_members = 500, .rows = 0.05, .gradient = 0.05, .steps = 0.4},
-      .prediction = {100, 1000, 0.6e12, 0.1}};
+      .prediction = {100, 1000, 0.6e12, 0.1},
+      .chaining = {512, 300000, 2, 1.5}};
   speed.stepping.gram_work = 3.2e12;
   speed.stepping.stages[RPINN_STAGE_GRAM] = 0.1;
   return speed;
@@ -39,6 +40,10 @@ static void shares_are_of_the_peak_that_counts(void **state) {
   assert_non_null(strstr(text, "Gram matrix                       100.00    20.0%"));
   assert_non_null(
       strstr(text, "500.00 ms (bar 400); Gram matrices 32.0 TFLOP/s, 50.0 % of FP64 tensor cores"));
+  /* 300000 leapfrogs in 2 s, where Adam has 500 gradients in 2 ms */
+  assert_non_null(strstr(text,
+                         "512 chains, 0.15 million leapfrogs per second, 60.0 % of Adam's gradients (bar 60 "
+                         "%); 75.0 % of the time in launches"));
   assert_non_null(strstr(text, "100 members at 1000 points in 100.00 ms, 10.0 % of FP32"));
   free(text);
 }
@@ -50,6 +55,8 @@ static void the_worst_bar_counts(void **state) {
   speed.num_lines = 1;
   check_relative(rpinn_bench_worst(&speed.base), 0.8, 1e-12); /* a step */
   speed.has_steps = false;
+  check_relative(rpinn_bench_worst(&speed.base), 1, 1e-12); /* chains */
+  speed.chaining.num_chains = 0;
   check_relative(rpinn_bench_worst(&speed.base), 1.8, 1e-12); /* Adam */
   char *text = rpinn_bench_text(&speed.base);
   assert_non_null(strstr(text, "no cuBLAS"));
@@ -66,6 +73,8 @@ static void programs_read_the_same(void **state) {
   double number;
   assert_true(text && arena && context);
   assert_int_equal(rpinn_json_parse(context, arena, "bench", text, strlen(text), &page), RPINN_OK);
+  assert_true(rpinn_json_as_number(rpinn_json_find(rpinn_json_find(page, "nuts"), "share_of_adam"), &number));
+  check_relative(number, 0.6, 1e-12);
   steps = rpinn_json_find(page, "lm_iteration");
   assert_non_null(steps);
   assert_true(rpinn_json_as_number(rpinn_json_find(steps, "seconds"), &number));

@@ -2,6 +2,7 @@
 """A leapfrog of NUTS: rpinn against NumPyro on the CPU in float32, on the posterior of poisson-linear with Nf=32.
 
     numpyro_nuts.py --ours build [--repetitions 5] [--seconds 0.5] [--output FILE.md]
+    numpyro_nuts.py --gpu 512 --problem FILE.json       # many vectorised chains on a GPU; `rpinn bench` has ours
 
 Both sides run two chains on two cores with a fixed step that is so small that no trajectory turns back, and so trees of
 a fixed depth: every draw is 2^depth - 1 leapfrogs, which both sides verify. The time per leapfrog contains what NUTS
@@ -249,15 +250,39 @@ def drive(arguments):
             file.write(table)
 
 
+def race_on_gpu(arguments):
+    """Leapfrogs per second of many vectorised chains on JAX's GPU, in FP32 and with TF32 products; `rpinn bench` has ours."""
+    import jax
+    import numpyro
+
+    jax_adam.jax, jax_adam.jnp = jax, jax.numpy
+    device = jax.devices()[0]
+    print(f"NumPyro {numpyro.__version__}, JAX {jax.__version__}, {device.device_kind}; {arguments.gpu} chains, trees of "
+          f"{2**arguments.depth - 1} leapfrogs, step {arguments.step:g}, unit metric", flush=True)
+    for precision in ("highest", "tensorfloat32"):
+        jax.config.update("jax_default_matmul_precision", precision)
+        for style in reversed(STYLES):
+            run = prepare(arguments.problem, style, "flat", "vectorized", arguments.gpu, arguments.depth, arguments.step,
+                          arguments.seconds)
+            rates = sorted(run()["rate"] for _ in range(arguments.repetitions))
+            print(f"  {precision}, {style}: {1e-6 * statistics.median(rates):.3f} million leapfrogs per second "
+                  f"({1e-6 * rates[0]:.3f} to {1e-6 * rates[-1]:.3f})", flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(description="one leapfrog of NUTS: rpinn against NumPyro on the CPU")
+    parser = argparse.ArgumentParser(description="one leapfrog of NUTS: rpinn against NumPyro, on the CPU or on a GPU")
     parser.add_argument("--ours", default="build", help="folder of bench_member and bench_nuts (default build)")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="of every single timing")
     parser.add_argument("--depth", type=int, default=8, help="of the trees")
     parser.add_argument("--step", type=float, default=1e-6, help="small enough for trees of this depth")
     parser.add_argument("--output", help="write the table to this file as well")
-    drive(parser.parse_args())
+    parser.add_argument("--gpu", type=int, metavar="CHAINS", help="time so many chains of NumPyro on the GPU, and nothing else")
+    parser.add_argument("--problem", help="with --gpu: what `bench_member export poisson-linear Nf=32` printed")
+    arguments = parser.parse_args()
+    if arguments.gpu and not arguments.problem:
+        parser.error("--gpu needs --problem")
+    race_on_gpu(arguments) if arguments.gpu else drive(arguments)
 
 
 if __name__ == "__main__":

@@ -64,8 +64,9 @@ RPINN_API size_t rpinn_svgd_num_iterations(const RpinnSvgd *svgd);
  * first), where the particles were before it. */
 RPINN_API const double *rpinn_svgd_particles(const RpinnSvgd *svgd);
 RPINN_API const double *rpinn_svgd_log_densities(const RpinnSvgd *svgd);
-/* [n][num_parameters]: the gradients of the log density there. A saved state has them not: they are those of the last iteration
- * since the particles were created. */
+/* [n][num_parameters]: where the particles were then, and the gradients of the log density there. A saved state has them not: they are
+ * those of the last iteration of the last call of rpinn_svgd_advance. */
+RPINN_API const double *rpinn_svgd_before(const RpinnSvgd *svgd);
 RPINN_API const double *rpinn_svgd_gradients(const RpinnSvgd *svgd);
 RPINN_API double rpinn_svgd_bandwidth(const RpinnSvgd *svgd);
 RPINN_API double rpinn_svgd_mean_norm(const RpinnSvgd *svgd);

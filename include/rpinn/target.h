@@ -16,6 +16,8 @@
 #ifndef RPINN_TARGET_H
 #define RPINN_TARGET_H
 
+#include <stdint.h>
+
 #include "rpinn/status.h"
 
 #ifdef __cplusplus
@@ -72,6 +74,31 @@ typedef struct RpinnDampedStep {
   double trace;          /* out: of J A^-1 J^T */
   bool solved;           /* out: false where the matrix is not positive definite to rounding, or not finite */
 } RpinnDampedStep;
+
+/* A transition of NUTS (rpinn/nuts.h) that a target makes by itself, where the points of its trajectory need not be seen. The law is that
+ * of a method's own trajectories with a diagonal metric. */
+typedef struct RpinnWholeTransition {
+  double step;                  /* > 0 */
+  double ignored;               /* errors of the energy up to this size count as none in the acceptance */
+  double max_energy_error;      /* beyond it a trajectory diverges */
+  unsigned max_depth;           /* doublings, at most */
+  bool turns_by_path;           /* RPINN_TURN_PATH */
+  const double *inverse_metric; /* [N]; NULL: ones */
+  uint64_t key;                 /* of its random numbers: made again under this key, it is the same */
+  /* ---- where it begins, and once it has finished where it leads ---- */
+  double *theta;    /* [N] */
+  double *gradient; /* [N] of the log density */
+  double log_density;
+  /* ---- out ---- */
+  bool has_finished; /* false: it is to be asked for again as it is, and nothing else is known */
+  double energy, first_energy, max_error, acceptance_sum;
+  unsigned depth;   /* doublings that were kept */
+  size_t num_steps; /* leapfrogs */
+  bool diverging, reached_max_depth;
+  /* ---- the target's: what it keeps of the chain. Whoever changes its state or metric sets zeros ---- */
+  uint64_t ticket;
+  size_t seat;
+} RpinnWholeTransition;
 
 typedef struct RpinnLeastSquares {
   size_t num_parameters;    /* N */
@@ -145,11 +172,33 @@ typedef struct RpinnBatchObjective {
   double epsilon;
 } RpinnBatchObjective;
 
+/* Iterations of SVGD (rpinn/svgd.h) that a target makes by itself, with all particles in a place of its own. Arrays are
+ * [num_particles][num_parameters]. */
+typedef struct RpinnParticleMoves {
+  size_t num_particles, num_iterations; /* > 0 */
+  uint64_t t;                           /* iterations done before */
+  RpinnAdamRule rule;
+  bool is_adagrad, undivided_repulsion;
+  double *particles, *m, *v; /* to be moved, with the optimiser's moments; AdaGrad has v alone */
+  /* ---- out: of the last iteration, where the particles were before it ---- */
+  double *before;        /* the particles */
+  double *log_densities; /* [num_particles] */
+  double *gradients;
+  double squared_bandwidth, mean_norm;
+} RpinnParticleMoves;
+
 typedef struct RpinnBatchLogDensity {
   size_t num_parameters;
   size_t group;
   void *data;
   RpinnBatchEvaluation *evaluate; /* required: values are log densities */
+  /* Optional, NULL: a method has its own way. Members are particles, of any number. RPINN_ERROR_NUMERIC where numbers became infinite
+   * on a way of several iterations, and RPINN_ERROR_UNSUPPORTED where there is no room for so many particles: then nothing has
+   * changed. A single iteration leaves what it found, finite or not, to the caller. */
+  RpinnStatus (*move_particles)(RpinnContext *context, void *data, RpinnParticleMoves *moves);
+  /* Optional, NULL: methods make them of evaluate. Goes on with transitions [count] of members; at least one of them finishes. */
+  RpinnStatus (*transitions)(RpinnContext *context, void *data, size_t count, const size_t *members,
+                             RpinnWholeTransition *const *transitions);
   double epsilon;
 } RpinnBatchLogDensity;
 

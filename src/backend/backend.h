@@ -52,7 +52,7 @@ typedef struct RpinnEnergyModel {
 
 /* One member of a batch. NULL: what the model has. */
 typedef struct RpinnBatchMember {
-  const double *theta;      /* [N]; not used by adam_advance */
+  const double *theta;      /* [N]; not used by adam_advance and transitions */
   const double *offsets;    /* [M + N], of energies and Adam; NULL: none */
   const double *row_scale;  /* [M] 1/s of every row, > 0 */
   const double *prior_root; /* [N] */
@@ -122,10 +122,16 @@ typedef struct RpinnBackendOperations {
    * methods make them of products. */
   RpinnStatus (*damped_steps)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                               RpinnDampedStep *const *steps);
+  /* Iterations of SVGD under the model's own prior and scales, see rpinn/target.h. NULL: methods make them of energies. */
+  RpinnStatus (*move_particles)(RpinnContext *context, RpinnBackend *backend, RpinnParticleMoves *moves);
   /* num_steps of Adam for the state of every member; energies [num_members] where the last gradient was taken. */
   RpinnStatus (*adam_advance)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                               const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
                               double *energies);
+  /* Goes on with a transition of NUTS for every member, with log density -E; theta of members is not read, see rpinn/target.h. At least
+   * one has finished at the end. NULL: methods make them of energies. */
+  RpinnStatus (*transitions)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
+                             RpinnWholeTransition *const *transitions);
 } RpinnBackendOperations;
 
 /* Every backend starts with this. */

@@ -1,6 +1,7 @@
 /* Speed of the backend `cuda`, as a share of what the GPU does in registers, measured in the same run.
  *
  *   Adam         3 x the forward products of the hidden layers, for the channels that are needed / time of launches / FP32 or TF32
+ *   NUTS         leapfrogs per second / gradients per second of Adam, in the same run (device_chains.c)
  *   lm           the Gram matrices, M (M + 1) N operations each / their time / FP64 by tensor cores; and what the other stages take
  *   predictions  forward products / time of a call / FP32
  *
@@ -19,7 +20,13 @@ const RpinnDeviceCase rpinn_device_cases[RPINN_NUM_DEVICE_CASES] = {
     {"poisson-linear, Nf=128", "poisson-linear", "128", 5000, 100, {2.0 / 2000, 1.1 / 2000}},
     {"darcy", "darcy", NULL, 500, 20, {3.6e-3, 1.8e-3}}};
 
-enum { DEFAULT_REPETITIONS = 5, MAX_REPETITIONS = 100, STEP_CASE = 2, PREDICTED_MEMBERS = 100 };
+enum {
+  DEFAULT_REPETITIONS = 5,
+  MAX_REPETITIONS = 100,
+  STEP_CASE = 2,
+  PREDICTED_MEMBERS = 100,
+  NUM_CHAINS = 512
+};
 
 /* ---- a problem on the device, and its members ---- */
 
@@ -135,6 +142,19 @@ static RpinnStatus measure_adam(RpinnContext *context, RpinnDeviceSpeed *speed, 
   return RPINN_OK;
 }
 
+/* ---- NUTS ---- */
+
+/* From where Adam's members are. */
+static RpinnStatus measure_chains(RpinnContext *context, RpinnDeviceSpeed *speed, Herd *herd) {
+  const double **starts = malloc(herd->count * sizeof *starts);
+  if (!starts) return rpinn_fail_memory(context);
+  for (size_t k = 0; k < herd->count; k++) starts[k] = herd->states[k].theta;
+  RpinnStatus status = rpinn_device_chains_measure(context, herd->posterior, NUM_CHAINS, starts,
+                                                   speed->repetitions, &speed->chaining);
+  free(starts);
+  return status;
+}
+
 /* ---- Levenberg–Marquardt ---- */
 
 static RpinnStatus measure_steps(RpinnContext *context, RpinnDeviceSpeed *speed, Herd *herd) {
@@ -224,6 +244,8 @@ static RpinnStatus measure_case(RpinnContext *context, RpinnDeviceSpeed *speed, 
   for (int i = 0; i < RPINN_NUM_DEVICE_PEAKS && index == 0 && !is_tf32 && status == RPINN_OK; i++)
     status = rpinn_device_measure_peak(context, herd.backend, (RpinnDevicePeak)i, &speed->peaks[i]);
   if (status == RPINN_OK) status = measure_adam(context, speed, of, &herd, is_tf32);
+  if (index == 0 && !is_tf32 && status == RPINN_OK && herd.backend->operations->transitions)
+    status = measure_chains(context, speed, &herd);
   if (index == STEP_CASE && !is_tf32 && status == RPINN_OK) status = measure_steps(context, speed, &herd);
   if (index == STEP_CASE && !is_tf32 && status == RPINN_OK)
     status = measure_predictions(context, speed, &herd);

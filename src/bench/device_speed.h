@@ -4,6 +4,7 @@
 
 #include "bench_kind.h"
 #include "device_profile.h"
+#include "posterior.h"
 
 /* An iteration of Adam for all members of a case, in one precision. */
 typedef struct RpinnDeviceCase {
@@ -36,6 +37,12 @@ typedef struct RpinnDevicePrediction {
   double work, seconds;
 } RpinnDevicePrediction;
 
+/* Leapfrogs of NUTS, which have a gradient each. */
+typedef struct RpinnDeviceChaining {
+  size_t num_chains, num_leapfrogs; /* no chains: the backend makes no transitions of the case */
+  double seconds, launches;         /* of all of them, of which so many of launches */
+} RpinnDeviceChaining;
+
 typedef struct RpinnDeviceSpeed {
   RpinnBench base;
   size_t repetitions;
@@ -46,7 +53,13 @@ typedef struct RpinnDeviceSpeed {
   bool has_steps; /* there is a library of products */
   RpinnDeviceStepping stepping;
   RpinnDevicePrediction prediction;
+  RpinnDeviceChaining chaining; /* of the first case, in float, as its first line */
 } RpinnDeviceSpeed;
+
+/* num_draws of chains that begin at starts [num_chains][N], of as many of them as the backend takes in one call: device_chains.c. */
+RpinnStatus rpinn_device_chains_measure(RpinnContext *context, RpinnPosterior *posterior, size_t num_chains,
+                                        const double *const *starts, size_t num_draws,
+                                        RpinnDeviceChaining *chaining);
 
 double rpinn_device_speed_worst(const RpinnBench *bench);
 char *rpinn_device_speed_text(const RpinnBench *bench);

@@ -7,6 +7,8 @@
 
 static const double step_bar = 0.4; /* seconds of an iteration of 500 members: 20 s for 50 */
 
+static const double chain_bar = 0.6; /* of Adam's gradients per second */
+
 static const char *const peak_names[] = {
 #define PEAK_NAME(peak, name) name,
     RPINN_DEVICE_PEAK_LIST(PEAK_NAME)
@@ -36,6 +38,16 @@ static double share_of_prediction(const RpinnDeviceSpeed *speed) {
   return speed->prediction.work / speed->prediction.seconds / speed->peaks[RPINN_PEAK_FLOAT];
 }
 
+static double leapfrog_rate(const RpinnDeviceChaining *chaining) {
+  return (double)chaining->num_leapfrogs / chaining->seconds;
+}
+
+/* Of the gradients per second that the first case's Adam has. */
+static double share_of_adam(const RpinnDeviceSpeed *speed) {
+  const RpinnDeviceLine *adam = &speed->lines[0];
+  return leapfrog_rate(&speed->chaining) * adam->seconds / (double)adam->of->num_members;
+}
+
 static double iteration_seconds(const RpinnDeviceStepping *stepping) {
   return stepping->rows + stepping->gradient + stepping->steps;
 }
@@ -45,10 +57,22 @@ double rpinn_device_speed_worst(const RpinnBench *bench) {
   double worst = speed->has_steps ? step_bar / iteration_seconds(&speed->stepping) : HUGE_VAL;
   for (size_t k = 0; k < speed->num_lines; k++)
     worst = fmin(worst, speed->lines[k].of->bars[speed->lines[k].is_tf32] / speed->lines[k].seconds);
+  if (speed->chaining.num_chains) worst = fmin(worst, share_of_adam(speed) / chain_bar);
   return worst;
 }
 
 /* ---- for people ---- */
+
+static void write_chains(const RpinnDeviceSpeed *speed, RpinnText *text) {
+  const RpinnDeviceChaining *chaining = &speed->chaining;
+  if (!chaining->num_chains) return;
+  rpinn_text_append(
+      text,
+      "\n  NUTS of %s: %zu chains, %.2f million leapfrogs per second, %.1f %% of Adam's gradients "
+      "(bar %.0f %%); %.1f %% of the time in launches\n",
+      speed->lines[0].of->name, chaining->num_chains, 1e-6 * leapfrog_rate(chaining),
+      100 * share_of_adam(speed), 100 * chain_bar, 100 * chaining->launches / chaining->seconds);
+}
 
 static void write_steps(const RpinnDeviceSpeed *speed, RpinnText *text) {
   const RpinnDeviceStepping *stepping = &speed->stepping;
@@ -93,6 +117,7 @@ char *rpinn_device_speed_text(const RpinnBench *bench) {
                       1e-12 * line->work / line->seconds, 100 * share_of_line(speed, line),
                       1e3 * line->of->bars[line->is_tf32], 100 * (line->call - line->seconds) / line->call);
   }
+  write_chains(speed, &text);
   write_steps(speed, &text);
   rpinn_text_append(&text,
                     "\n  predictions of darcy: %zu members at %zu points in %.2f ms, %.1f %% of FP32\n",
@@ -104,6 +129,17 @@ char *rpinn_device_speed_text(const RpinnBench *bench) {
 }
 
 /* ---- for programs ---- */
+
+static void write_json_chains(const RpinnDeviceSpeed *speed, RpinnJson *json) {
+  rpinn_json_open(json, "nuts", '{');
+  rpinn_json_number(json, "chains", (double)speed->chaining.num_chains);
+  rpinn_json_number(json, "leapfrogs", (double)speed->chaining.num_leapfrogs);
+  rpinn_json_number(json, "seconds", speed->chaining.seconds);
+  rpinn_json_number(json, "seconds_of_launches", speed->chaining.launches);
+  rpinn_json_number(json, "share_of_adam", share_of_adam(speed));
+  rpinn_json_number(json, "bar_share", chain_bar);
+  rpinn_json_close(json, '}');
+}
 
 static void write_json_steps(const RpinnDeviceSpeed *speed, RpinnJson *json) {
   const RpinnDeviceStepping *stepping = &speed->stepping;
@@ -148,6 +184,7 @@ char *rpinn_device_speed_json(const RpinnBench *bench) {
     rpinn_json_close(&json, '}');
   }
   rpinn_json_close(&json, ']');
+  if (speed->chaining.num_chains) write_json_chains(speed, &json);
   if (speed->has_steps) write_json_steps(speed, &json);
   rpinn_json_open(&json, "predictions", '{');
   rpinn_json_number(&json, "members", (double)speed->prediction.num_members);

@@ -179,6 +179,24 @@ static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t co
   return RPINN_OK;
 }
 
+/* Of the density, whose data are the joint energy. */
+static RpinnStatus move_particles(RpinnContext *context, void *data, RpinnParticleMoves *moves) {
+  const RpinnMemberSlots *slots = ((const RpinnBatchObjective *)data)->data;
+  RpinnBackend *backend = slots->posterior->backend;
+  return backend->operations->move_particles(context, backend, moves);
+}
+
+/* Transitions under - E, where eta is not among the parameters. */
+static RpinnStatus transitions(RpinnContext *context, void *data, size_t count, const size_t *members,
+                               RpinnWholeTransition *const *all) {
+  RpinnMemberSlots *slots = ((const RpinnBatchObjective *)data)->data;
+  RpinnBackend *backend = slots->posterior->backend;
+  for (size_t k = 0; k < count; k++)
+    slots->members[k] = (RpinnBatchMember){.prior_root = slots->slots[members[k]].prior_root};
+  RpinnMemberBatch batch = {.num_members = count, .members = slots->members};
+  return backend->operations->transitions(context, backend, &batch, all);
+}
+
 RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
                                            const double *theta, double *energy, double *parts,
                                            double *gradient) {
@@ -253,6 +271,9 @@ static void make_targets(RpinnMemberSlots *slots) {
   slots->joint.adam_advance = NULL;
   slots->joint.evaluate_parts = NULL;
   slots->density = rpinn_log_density_of_batch(&slots->joint);
+  if (operations->move_particles && !slots->row_scales && !has_own_priors(posterior))
+    slots->density.move_particles = move_particles;
+  slots->density.transitions = operations->transitions && !slots->row_scales ? transitions : NULL;
 }
 
 RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *posterior,

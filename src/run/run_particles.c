@@ -12,7 +12,6 @@
 #include "moments.h"
 #include "particle_ranks.h"
 #include "rank_stores.h"
-#include "rpinn/stein.h"
 #include "rpinn/svgd.h"
 #include "run_draws.h"
 #include "run_progress.h"
@@ -20,9 +19,13 @@
 #include "run_scores.h"
 #include "run_targets.h"
 #include "steady_clock.h"
+#include "stein_team.h"
 #include "unknown_noise.h"
 
-enum { STATE_INTERVAL = 60 /* seconds */ };
+enum {
+  STATE_INTERVAL = 60,   /* seconds */
+  PREDICTED_TOGETHER = 8 /* particles of each thread */
+};
 
 typedef struct Session {
   RpinnContext *context;
@@ -35,10 +38,14 @@ typedef struct Session {
   RpinnParticleRanks ranks;
   size_t num_particles, num_parameters, num_iterations;
   RpinnRunProgress progress;
-  RpinnScore *scores;                /* [quantities and held-out terms] */
-  double *values, *mean, *deviation; /* [outputs.num_values] */
-  double *before;   /* [particles][parameters] where gradients of a traced iteration are taken */
-  double *gradient; /* [parameters] of one energy */
+  RpinnScore *scores;       /* [quantities and held-out terms] */
+  RpinnTeam *team;          /* of as many threads as there are targets */
+  double *mean, *deviation; /* [outputs.num_values] */
+  size_t predicted_together, first_predicted;
+  double *values;        /* [predicted_together][outputs.num_values] */
+  RpinnStatus *statuses; /* [predicted_together] */
+  double *gradient;      /* [parameters] of one energy */
+  size_t piece;          /* iterations between two looks at the clock */
 } Session;
 
 /* ---- the way ---- */
@@ -49,8 +56,9 @@ static RpinnStatus trace_particles(Session *session, double *columns) {
   const double *densities = rpinn_svgd_log_densities(svgd);
   RpinnSteinDiscrepancy discrepancy;
   double mean = 0;
-  RPINN_TRY(rpinn_stein_discrepancy(session->context, session->num_particles, session->num_parameters,
-                                    session->before, rpinn_svgd_gradients(svgd), &discrepancy));
+  RPINN_TRY(rpinn_stein_discrepancy_by(session->context, session->team, session->driver->num_threads,
+                                       session->num_particles, session->num_parameters,
+                                       rpinn_svgd_before(svgd), rpinn_svgd_gradients(svgd), &discrepancy));
   for (size_t i = 0; i < session->num_particles; i++) mean += densities[i] / (double)session->num_particles;
   columns[RPINN_TRACE_ITERATION] = (double)rpinn_svgd_num_iterations(svgd);
   columns[RPINN_TRACE_LOG_DENSITY] = mean;
@@ -60,19 +68,43 @@ static RpinnStatus trace_particles(Session *session, double *columns) {
   return RPINN_OK;
 }
 
+/* Particle first + task, to its place among `values`. */
+static void predict_task(void *user, size_t thread, size_t task) {
+  Session *session = user;
+  const RpinnRun *run = session->run;
+  const double *theta =
+      rpinn_svgd_particles(session->svgd) + (session->first_predicted + task) * session->num_parameters;
+  session->statuses[task] = rpinn_draw_outputs_evaluate(NULL, &run->outputs, run->posteriors[thread], theta,
+                                                        session->values + task * run->outputs.num_values);
+}
+
+/* Some particles at a time by all threads, added in their order. One that failed is evaluated again by this thread, to say why. */
+static RpinnStatus add_predictions(Session *session, RpinnMoments *moments) {
+  const RpinnRun *run = session->run;
+  size_t n = session->num_particles, size = run->outputs.num_values;
+  for (size_t first = 0; first < n; first += session->predicted_together) {
+    size_t count = n - first < session->predicted_together ? n - first : session->predicted_together;
+    session->first_predicted = first;
+    rpinn_team_run(session->team, count, predict_task, session);
+    for (size_t i = 0; i < count; i++) {
+      if (session->statuses[i] != RPINN_OK)
+        RPINN_TRY(rpinn_draw_outputs_evaluate(session->context, &run->outputs, run->posteriors[0],
+                                              rpinn_svgd_particles(session->svgd) +
+                                                  (first + i) * session->num_parameters,
+                                              session->values + i * size));
+      rpinn_moments_add(moments, session->values + i * size);
+    }
+  }
+  return RPINN_OK;
+}
+
 /* The scores where the particles are now. The published figures are those of such a moment. */
 static RpinnStatus trace_scores(Session *session) {
   RpinnRun *run = session->run;
   RpinnParticleTrace *trace = &run->results.particles;
   RpinnMoments *moments = rpinn_moments_create(run->outputs.num_values);
   if (!moments) return rpinn_fail_memory(session->context);
-  RpinnStatus status = RPINN_OK;
-  for (size_t i = 0; i < session->num_particles && status == RPINN_OK; i++) {
-    const double *theta = rpinn_svgd_particles(session->svgd) + i * session->num_parameters;
-    status = rpinn_draw_outputs_evaluate(session->context, &run->outputs, run->posteriors[0], theta,
-                                         session->values);
-    if (status == RPINN_OK) rpinn_moments_add(moments, session->values);
-  }
+  RpinnStatus status = add_predictions(session, moments);
   if (status == RPINN_OK) rpinn_moments_get(moments, session->mean, session->deviation);
   rpinn_moments_destroy(moments);
   RPINN_TRY(status);
@@ -99,15 +131,16 @@ static RpinnStatus allocate(Session *session) {
   RpinnRun *run = session->run;
   size_t bytes = (run->outputs.num_values + 1) * sizeof(double);
   session->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *session->scores);
-  session->values = malloc(bytes);
+  session->predicted_together = PREDICTED_TOGETHER * session->driver->num_threads;
+  session->values = malloc(session->predicted_together * bytes);
+  session->statuses = calloc(session->predicted_together, sizeof *session->statuses);
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
   session->features = calloc(session->driver->num_threads, sizeof *session->features);
-  session->before = malloc(session->num_particles * session->num_parameters * sizeof(double));
   session->gradient = malloc((session->num_parameters + 1) * sizeof(double));
-  if (!session->scores || !session->values || !session->mean || !session->deviation || !session->densities ||
-      !session->features || !session->before || !session->gradient)
+  if (!session->scores || !session->values || !session->statuses || !session->mean || !session->deviation ||
+      !session->densities || !session->features || !session->gradient)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
@@ -230,14 +263,23 @@ static RpinnStatus follow(Session *session) {
   return RPINN_OK;
 }
 
-/* An iteration, with a row of the trace where one is due. */
+/* As many iterations as take some tenths of a second: a call has its price where the particles are on a device. Ranks have one at a time, for
+ * any of them may be asked to stop. */
+static void choose_piece(Session *session, double seconds) {
+  if (session->ranks.ranks) return;
+  if (seconds < 0.1 && session->piece < session->num_iterations) session->piece *= 2;
+  if (seconds > 0.5 && session->piece > 1) session->piece /= 2;
+}
+
+/* Iterations, with a row of the trace behind them where one is due. */
 static RpinnStatus iterate(Session *session) {
-  size_t next = rpinn_svgd_num_iterations(session->svgd) + 1;
-  bool is_traced = next % session->run->results.particles.every == 0 || next == session->num_iterations;
-  if (is_traced)
-    memcpy(session->before, rpinn_svgd_particles(session->svgd),
-           session->num_particles * session->num_parameters * sizeof(double));
-  RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, 1));
+  size_t done = rpinn_svgd_num_iterations(session->svgd), every = session->run->results.particles.every;
+  size_t left = every - done % every, to_end = session->num_iterations - done;
+  if (left > to_end) left = to_end;
+  bool is_traced = left <= session->piece;
+  double begun = rpinn_steady_seconds();
+  RPINN_TRY(rpinn_svgd_advance(session->context, session->svgd, is_traced ? left : session->piece));
+  choose_piece(session, rpinn_steady_seconds() - begun);
   return is_traced ? trace_scores(session) : RPINN_OK;
 }
 
@@ -262,10 +304,12 @@ static RpinnStatus advance(Session *session) {
   double limit = rpinn_driver_time_limit(driver), begun = rpinn_steady_seconds(), saved = begun;
   progress->done = rpinn_svgd_num_iterations(session->svgd);
   while (progress->done < session->num_iterations && !driver->interrupted && !driver->out_of_time) {
+    size_t before = progress->done;
     RpinnStatus status = iterate(session);
     if (status != RPINN_OK) return end_without_others(session, status);
     progress->done = rpinn_svgd_num_iterations(session->svgd);
-    progress->iterations = ++progress->done_here;
+    progress->done_here += progress->done - before;
+    progress->iterations = progress->done_here;
     rpinn_run_progress_add_loss(progress, -rpinn_svgd_log_densities(session->svgd)[0]);
     bool more = progress->done < session->num_iterations;
     double time = rpinn_steady_seconds();
@@ -321,24 +365,27 @@ static RpinnStatus create_session(RpinnContext *context, RpinnDriver *driver,
                        .targets = targets,
                        .num_particles = (size_t)run->num_samples,
                        .num_parameters = rpinn_posterior_num_drawn(run->posteriors[0]),
-                       .num_iterations = num_iterations_of(run)};
+                       .num_iterations = num_iterations_of(run),
+                       .piece = 1};
   session->progress = (RpinnRunProgress){
       .driver = driver, .unit = driver->maker->progress_unit, .total = session->num_iterations};
   RpinnSvgdOptions options = read_options(session);
   RPINN_TRY(allocate(session));
+  RPINN_TRY(rpinn_team_create(context, driver->num_threads, &session->team));
   return create_particles(session, &options);
 }
 
 static void destroy_session(Session *session) {
   if (!session) return;
   rpinn_svgd_destroy(session->svgd);
+  rpinn_team_destroy(session->team);
   free(session->scores);
   free(session->values);
+  free(session->statuses);
   free(session->mean);
   free(session->deviation);
   free(session->densities);
   free(session->features);
-  free(session->before);
   free(session->gradient);
   free(session);
 }

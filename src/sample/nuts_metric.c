@@ -53,6 +53,7 @@ void rpinn_nuts_metric_reset(RpinnNutsMetric *metric) {
     memset(metric->root, 0, N * N * sizeof(double));
   }
   for (size_t i = 0; i < N; i++) metric->inverse[i * stride] = metric->root[i * stride] = 1;
+  metric->version++;
   forget_draws(metric);
 }
 
@@ -81,6 +82,7 @@ void rpinn_nuts_metric_learn(RpinnNutsMetric *metric, const double *theta) {
 
 bool rpinn_nuts_metric_refresh(RpinnNutsMetric *metric) {
   size_t N = metric->num_parameters;
+  metric->version++;
   if (metric->kind == RPINN_METRIC_DIAGONAL)
     for (size_t i = 0; i < N; i++) {
       if (!(metric->inverse[i] > 0 && isfinite(metric->inverse[i]))) return false;

@@ -14,6 +14,7 @@
 typedef struct RpinnNutsMetric {
   RpinnMetric kind;
   size_t num_parameters;
+  size_t version;  /* another one for every new inverse */
   double *inverse; /* M^-1: diagonal, padded for phase_vectors.h, or [N][N]; NULL: unit */
   double *root;    /* of M^-1: square roots [N], or its Cholesky factor in the lower triangle of [N][N] */
   /* ---- the estimate: Welford's mean and sums of squares ---- */

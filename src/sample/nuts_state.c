@@ -141,6 +141,7 @@ RpinnStatus rpinn_nuts_restore(RpinnContext *context, RpinnNuts *nuts, const voi
   RPINN_TRY(rpinn_state_open(context, &form, buffer, size, rpinn_nuts_state_size(nuts), &cursor));
   rpinn_nuts_give_up(nuts);
   rpinn_trajectory_clear(&nuts->trajectory);
+  rpinn_trajectory_forget(&nuts->trajectory);
   pass_chain(&cursor, nuts);
   mirror(&nuts->metric);
   if (nuts->stream.num_words <= 4 && rpinn_nuts_metric_refresh(&nuts->metric)) return RPINN_OK;

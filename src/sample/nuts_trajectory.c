@@ -92,6 +92,7 @@ static void release(RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
 
 static void ask(RpinnTrajectory *trajectory, RpinnPhasePoint *point) {
   trajectory->asked = point;
+  trajectory->request.question = RPINN_QUESTION_EVALUATE;
   trajectory->request.theta = point->q;
   trajectory->request.gradient = point->gradient;
 }
@@ -156,6 +157,7 @@ void rpinn_trajectory_weigh(const RpinnTrajectory *trajectory, RpinnPhasePoint *
 
 void rpinn_trajectory_place(RpinnTrajectory *trajectory, const double *theta) {
   rpinn_trajectory_clear(trajectory);
+  rpinn_trajectory_forget(trajectory);
   memcpy(trajectory->current->q, theta, trajectory->target.num_parameters * sizeof(double));
   ask(trajectory, trajectory->current);
 }
@@ -285,6 +287,10 @@ static bool join_half(RpinnTrajectory *trajectory) {
 
 void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step, double ignored) {
   RpinnPhasePoint *start = trajectory->current;
+  if (rpinn_trajectory_is_whole(trajectory)) {
+    rpinn_trajectory_set_out_whole(trajectory, step, ignored);
+    return;
+  }
   rpinn_trajectory_refresh(trajectory);
   start->uses = 3;
   trajectory->whole = (RpinnTree){start, start, start, start->p, 0};
@@ -299,6 +305,7 @@ void rpinn_trajectory_set_out(RpinnTrajectory *trajectory, double step, double i
 }
 
 bool rpinn_trajectory_go_on(RpinnTrajectory *trajectory) {
+  if (rpinn_trajectory_is_whole(trajectory)) return rpinn_trajectory_go_on_whole(trajectory);
   if (!push_leaf(trajectory) || !merge_completed(trajectory)) return false;
   if (trajectory->num_leaves < (size_t)1 << trajectory->depth) {
     const RpinnTree *latest = &trajectory->trees[trajectory->num_trees - 1];
@@ -311,6 +318,7 @@ bool rpinn_trajectory_go_on(RpinnTrajectory *trajectory) {
 }
 
 RpinnTransition rpinn_trajectory_arrive(RpinnTrajectory *trajectory) {
+  if (rpinn_trajectory_is_whole(trajectory)) return rpinn_trajectory_arrive_whole(trajectory);
   const RpinnPhasePoint *proposal = trajectory->current = trajectory->whole.proposal;
   rpinn_trajectory_clear(trajectory);
   return (RpinnTransition){.energy_error = proposal->energy - trajectory->first_energy,

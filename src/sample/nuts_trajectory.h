@@ -33,7 +33,7 @@ typedef struct RpinnTree {
 
 typedef struct RpinnTrajectory {
   RpinnBatchLogDensity target;
-  RpinnRequest request; /* for the density at `asked` */
+  RpinnRequest request; /* for the density at `asked`, or for `transition` */
   RpinnPhasePoint *asked;
   const RpinnNutsMetric *metric;
   RpinnStream *stream;
@@ -64,6 +64,9 @@ typedef struct RpinnTrajectory {
   double ignored; /* errors of the energy up to this size count as none in the acceptance */
   size_t num_steps;
   bool diverging, reached_max_depth;
+  /* ---- where the target makes whole transitions: nuts_whole.c ---- */
+  RpinnWholeTransition transition;
+  size_t metric_version; /* that the target has */
 } RpinnTrajectory;
 
 /* What a transition was like; the new state is trajectory->current. */
@@ -96,6 +99,19 @@ void rpinn_trajectory_leap(RpinnTrajectory *trajectory, const RpinnPhasePoint *f
 RpinnPhasePoint *rpinn_trajectory_land(RpinnTrajectory *trajectory);
 /* Give back all points but the current one. */
 void rpinn_trajectory_clear(RpinnTrajectory *trajectory);
+
+/* ---- transitions that the target makes: nuts_whole.c ---- */
+
+/* Does it? Then it is asked for them in the place of points. */
+bool rpinn_trajectory_is_whole(const RpinnTrajectory *trajectory);
+/* What the target has of the chain is no longer so. */
+void rpinn_trajectory_forget(RpinnTrajectory *trajectory);
+/* As rpinn_trajectory_set_out, go_on and arrive. */
+void rpinn_trajectory_set_out_whole(RpinnTrajectory *trajectory, double step, double ignored);
+bool rpinn_trajectory_go_on_whole(RpinnTrajectory *trajectory);
+RpinnTransition rpinn_trajectory_arrive_whole(RpinnTrajectory *trajectory);
+
+/* ---- a transition, whoever makes it ---- */
 
 /* Begin a transition with the given step size, and ask for its first point. Errors of the energy up to `ignored` are of the
  * target's rounding: the acceptance that the step size learns from does not see them, the weights of points do. */

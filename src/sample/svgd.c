@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "particle_step.h"
 #include "saved_state.h"
 #include "svgd_features.h"
 #include "svgd_gradients.h"
@@ -46,6 +47,8 @@ struct RpinnSvgd {
   size_t *tile_starts;                /* [tiles + 1] … and so are these: where each tile begins, */
   size_t *first_phi, *first_particle; /* [num_parts + 1] where each part of phi does, its first particle */
   bool started;
+  bool moves_itself; /* the target can no longer be asked to move the particles */
+  double *before;    /* [n][N] where the particles were before the last iteration */
   /* ---- saved ---- */
   uint64_t num_iterations;
   double *particles;     /* [n][N] */
@@ -149,12 +152,13 @@ static bool allocate(RpinnSvgd *svgd, size_t num_targets, const RpinnBatchLogDen
   svgd->norm_parts =
       RPINN_ARENA_NEW(arena, double, rpinn_svgd_kernel_num_tiles(&svgd->kernel) * RPINN_SVGD_TILE_ROWS);
   svgd->particles = RPINN_ARENA_NEW(arena, double, n *N);
+  svgd->before = RPINN_ARENA_NEW(arena, double, n *N);
   svgd->m = adam ? RPINN_ARENA_NEW(arena, double, n *N) : NULL;
   svgd->v = RPINN_ARENA_NEW(arena, double, n *N);
   svgd->log_densities = RPINN_ARENA_NEW(arena, double, n);
   svgd->workspaces = RPINN_ARENA_NEW(arena, Workspace, num_targets);
-  bool enough = svgd->norm_parts && svgd->particles && (svgd->m || !adam) && svgd->v && svgd->log_densities &&
-                svgd->workspaces;
+  bool enough = svgd->norm_parts && svgd->particles && svgd->before && (svgd->m || !adam) && svgd->v &&
+                svgd->log_densities && svgd->workspaces;
   for (size_t k = 0; k < num_targets && enough; k++) {
     Workspace *workspace = &svgd->workspaces[k];
     *workspace = (Workspace){rpinn_arena_allocate(arena, tile, svgd->kernel.products->real_size),
@@ -294,6 +298,14 @@ static RpinnStatus exchange_gradients(RpinnContext *context, RpinnSvgd *svgd) {
   return RPINN_OK;
 }
 
+static RpinnStatus check_bandwidth(RpinnContext *context, const RpinnSvgd *svgd, double squared_bandwidth) {
+  if (isfinite(squared_bandwidth)) return RPINN_OK;
+  return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                    "the particles are too far apart for products in %s after %llu iterations",
+                    svgd->options.single_precision ? "float" : "double",
+                    (unsigned long long)svgd->num_iterations);
+}
+
 static RpinnStatus evaluate(RpinnContext *context, RpinnSvgd *svgd) {
   const RpinnSvgdParts *parts = svgd->parts;
   size_t num_groups = rpinn_svgd_gradients_num_groups(&svgd->gradients);
@@ -304,39 +316,22 @@ static RpinnStatus evaluate(RpinnContext *context, RpinnSvgd *svgd) {
   RPINN_TRY(exchange_gradients(context, svgd));
   RPINN_TRY(
       rpinn_svgd_gradients_report(context, &svgd->gradients, svgd->log_densities, svgd->num_iterations));
-  if (isfinite(svgd->kernel.squared_bandwidth)) return RPINN_OK;
-  return rpinn_fail(context, RPINN_ERROR_NUMERIC,
-                    "the particles are too far apart for products in %s after %llu iterations",
-                    svgd->options.single_precision ? "float" : "double",
-                    (unsigned long long)svgd->num_iterations);
+  const RpinnSvgdKernel *kernel = &svgd->kernel;
+  return check_bandwidth(context, svgd, kernel->squared_bandwidth);
 }
 
 /* ---- the step ---- */
 
-/* The optimiser's numbers of one iteration. */
+/* The particles with the optimiser's numbers of one iteration. */
 typedef struct Step {
   RpinnSvgd *svgd;
-  double rate;     /* Adam: with m's correction in it */
-  double unbias_v; /* Adam: 1 / (1 - beta2^(t+1)) */
-  double share;    /* Adagrad: of g^2 in G = 0.9 G + share g^2; all of it at first, where G = 0 */
+  RpinnParticleStep numbers;
 } Step;
-
-static Step make_step(RpinnSvgd *svgd) {
-  const RpinnAdamRule *rule = &svgd->options.rule;
-  double t = (double)svgd->num_iterations;
-  Step step = {.svgd = svgd, .rate = rule->learning_rate * pow(rule->decay_rate, t / rule->decay_steps)};
-  if (svgd->options.optimizer == RPINN_SVGD_ADAM) {
-    step.rate /= 1 - pow(rule->beta1, t + 1);
-    step.unbias_v = 1 / (1 - pow(rule->beta2, t + 1));
-  } else {
-    step.share = svgd->num_iterations == 0 ? 1 : 0.1;
-  }
-  return step;
-}
 
 static void adam_row(const Step *step, size_t count, const double *phi, double *x, double *m, double *v) {
   const RpinnAdamRule *rule = &step->svgd->options.rule;
-  double beta1 = rule->beta1, beta2 = rule->beta2, rate = step->rate, unbias_v = step->unbias_v;
+  double beta1 = rule->beta1, beta2 = rule->beta2, rate = step->numbers.rate,
+         unbias_v = step->numbers.unbias_v;
   for (size_t j = 0; j < count; j++) {
     double g = phi[j];
     m[j] = beta1 * m[j] + (1 - beta1) * g;
@@ -348,8 +343,8 @@ static void adam_row(const Step *step, size_t count, const double *phi, double *
 static void adagrad_row(const Step *step, size_t count, const double *phi, double *x, double *v) {
   for (size_t j = 0; j < count; j++) {
     double g = phi[j];
-    v[j] = 0.9 * v[j] + step->share * g * g;
-    x[j] += step->rate * g / (1e-6 + sqrt(v[j]));
+    v[j] = 0.9 * v[j] + step->numbers.share * g * g;
+    x[j] += step->numbers.rate * g / (1e-6 + sqrt(v[j]));
   }
 }
 
@@ -398,7 +393,7 @@ static void step_exchanged_tile(void *user, size_t thread, size_t task) {
 static RpinnStatus move(RpinnContext *context, RpinnSvgd *svgd) {
   const RpinnSvgdParts *parts = svgd->parts;
   size_t num_tiles = rpinn_svgd_kernel_num_tiles(&svgd->kernel);
-  Step step = make_step(svgd);
+  Step step = {svgd, rpinn_particle_step(&svgd->options.rule, !svgd->m, svgd->num_iterations)};
   if (!svgd->phi) {
     rpinn_team_run(svgd->team, num_tiles, step_tile, &step);
     return RPINN_OK;
@@ -428,6 +423,21 @@ static double mean_norm(const RpinnSvgd *svgd) {
   return sum / (double)svgd->n;
 }
 
+/* What `count` iterations ended with. */
+static RpinnStatus take_figures(RpinnContext *context, RpinnSvgd *svgd, double squared_bandwidth, double norm,
+                                size_t count) {
+  svgd->bandwidth = sqrt(squared_bandwidth);
+  svgd->mean_norm = norm;
+  if (!isfinite(norm)) {
+    svgd->started = false;
+    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
+                      "the direction of the particles overflows after %llu iterations",
+                      (unsigned long long)(svgd->num_iterations + count - 1));
+  }
+  svgd->num_iterations += count;
+  return RPINN_OK;
+}
+
 static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
   const double *compared = svgd->has_features ? svgd->features.values : svgd->particles;
   if (svgd->has_features)
@@ -440,15 +450,55 @@ static RpinnStatus iterate(RpinnContext *context, RpinnSvgd *svgd) {
     RPINN_TRY(rpinn_svgd_features_push(context, &svgd->features, svgd->team, &svgd->kernel, svgd->particles,
                                        svgd->num_iterations));
   RPINN_TRY(move(context, svgd));
-  svgd->bandwidth = sqrt(svgd->kernel.squared_bandwidth);
-  svgd->mean_norm = mean_norm(svgd);
-  if (!isfinite(svgd->mean_norm)) {
-    svgd->started = false;
-    return rpinn_fail(context, RPINN_ERROR_NUMERIC,
-                      "the direction of the particles overflows after %llu iterations",
-                      (unsigned long long)svgd->num_iterations);
+  const RpinnSvgdKernel *kernel = &svgd->kernel;
+  return take_figures(context, svgd, kernel->squared_bandwidth, mean_norm(svgd), 1);
+}
+
+/* ---- iterations that the target makes by itself ---- */
+
+static bool target_moves(const RpinnSvgd *svgd) {
+  return svgd->gradients.callers[0].target.move_particles && !svgd->has_features && !svgd->phi &&
+         !svgd->moves_itself;
+}
+
+static RpinnStatus ask_target(RpinnContext *context, RpinnSvgd *svgd, size_t count) {
+  const RpinnBatchLogDensity *target = &svgd->gradients.callers[0].target;
+  RpinnParticleMoves moves = {.num_particles = svgd->n,
+                              .num_iterations = count,
+                              .t = svgd->num_iterations,
+                              .rule = svgd->options.rule,
+                              .is_adagrad = !svgd->m,
+                              .undivided_repulsion = svgd->options.undivided_repulsion,
+                              .particles = svgd->particles,
+                              .m = svgd->m,
+                              .v = svgd->v,
+                              .before = svgd->before,
+                              .log_densities = svgd->log_densities,
+                              .gradients = svgd->gradients.values};
+  RPINN_TRY(target->move_particles(context, target->data, &moves));
+  svgd->started = false; /* unless all that came back can be used */
+  rpinn_svgd_gradients_begin(&svgd->gradients);
+  for (size_t i = 0; i < svgd->n; i++) rpinn_svgd_gradients_check(&svgd->gradients, i, svgd->log_densities);
+  RPINN_TRY(rpinn_svgd_gradients_report(context, &svgd->gradients, svgd->log_densities,
+                                        svgd->num_iterations + count - 1));
+  RPINN_TRY(check_bandwidth(context, svgd, moves.squared_bandwidth));
+  svgd->started = true;
+  return take_figures(context, svgd, moves.squared_bandwidth, moves.mean_norm, count);
+}
+
+/* Where numbers became infinite on the way, the way is gone again step by step, to say where; where there is no room, all go on here. */
+static RpinnStatus advance_by_target(RpinnContext *context, RpinnSvgd *svgd, size_t count) {
+  RpinnStatus status = ask_target(context, svgd, count);
+  if (status == RPINN_ERROR_NUMERIC && count > 1) {
+    if (context) rpinn_context_clear_error(context);
+    status = RPINN_OK;
+    for (size_t k = 0; k < count && status == RPINN_OK; k++) status = ask_target(context, svgd, 1);
   }
-  svgd->num_iterations++;
+  if (status != RPINN_ERROR_UNSUPPORTED) return status;
+  rpinn_log(context, RPINN_LOG_WARNING, "%s; the products of SVGD are made on the host, more slowly",
+            context ? rpinn_context_error(context)->message : "");
+  if (context) rpinn_context_clear_error(context);
+  svgd->moves_itself = true;
   return RPINN_OK;
 }
 
@@ -472,8 +522,18 @@ RpinnStatus rpinn_svgd_start(RpinnContext *context, RpinnSvgd *svgd, const doubl
 RpinnStatus rpinn_svgd_advance(RpinnContext *context, RpinnSvgd *svgd, size_t num_iterations) {
   if (!svgd->started)
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the particles were neither started nor restored");
-  for (size_t k = 0; k < num_iterations; k++) RPINN_TRY(iterate(context, svgd));
+  uint64_t end = svgd->num_iterations + num_iterations;
+  if (num_iterations && target_moves(svgd)) RPINN_TRY(advance_by_target(context, svgd, num_iterations));
+  while (svgd->num_iterations < end) {
+    if (svgd->num_iterations + 1 == end)
+      memcpy(svgd->before, svgd->particles, svgd->n * svgd->N * sizeof(double));
+    RPINN_TRY(iterate(context, svgd));
+  }
   return RPINN_OK;
+}
+
+const double *rpinn_svgd_before(const RpinnSvgd *svgd) {
+  return svgd->before;
 }
 
 size_t rpinn_svgd_num_iterations(const RpinnSvgd *svgd) {

@@ -71,12 +71,15 @@ void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread,
   }
 }
 
+void rpinn_svgd_gradients_check(RpinnSvgdGradients *gradients, size_t i, const double *log_densities) {
+  if (!isfinite(log_densities[i]) || !all_finite(gradients->values + i * gradients->N, gradients->N))
+    gradients->failures.statuses[i] = RPINN_ERROR_NUMERIC;
+}
+
 void rpinn_svgd_gradients_take(RpinnSvgdGradients *gradients, size_t i, const double *log_densities,
                                RpinnSvgdKernel *kernel) {
-  const double *gradient = gradients->values + i * gradients->N;
-  if (!isfinite(log_densities[i]) || !all_finite(gradient, gradients->N))
-    gradients->failures.statuses[i] = RPINN_ERROR_NUMERIC;
-  kernel->products->set_gradient(kernel, i, gradient);
+  rpinn_svgd_gradients_check(gradients, i, log_densities);
+  kernel->products->set_gradient(kernel, i, gradients->values + i * gradients->N);
 }
 
 /* Numbers that are not finite speak for themselves, wherever they are taken. */

@@ -40,6 +40,8 @@ void rpinn_svgd_gradients_evaluate(RpinnSvgdGradients *gradients, size_t thread,
                                    const double *particles, double *log_densities, RpinnSvgdKernel *kernel);
 void rpinn_svgd_gradients_take(RpinnSvgdGradients *gradients, size_t particle, const double *log_densities,
                                RpinnSvgdKernel *kernel);
+/* Where a target has set log densities and values by itself: are they finite at this particle? `report` says so. */
+void rpinn_svgd_gradients_check(RpinnSvgdGradients *gradients, size_t particle, const double *log_densities);
 /* Has a target failed that only this process can tell of? */
 bool rpinn_svgd_gradients_have_failed(const RpinnSvgdGradients *gradients);
 /* The first particle whose target failed, or where log density or gradient are not finite. */

@@ -14,6 +14,7 @@ struct RpinnAnswering {
   double *values, **gradients, **parts, **rows, **outputs;
   RpinnAdamState **states;
   RpinnDampedStep **steps;
+  RpinnWholeTransition **transitions;
 };
 
 const char *rpinn_question_name(RpinnQuestion question) {
@@ -31,7 +32,8 @@ void rpinn_answering_destroy(RpinnAnswering *answering) {
   if (!answering) return;
   void *parts[] = {answering->is_answered, answering->requests, answering->members,   answering->thetas,
                    answering->inputs,      answering->values,   answering->gradients, answering->parts,
-                   answering->rows,        answering->outputs,  answering->states,    answering->steps};
+                   answering->rows,        answering->outputs,  answering->states,    answering->steps,
+                   answering->transitions};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(answering);
 }
@@ -50,9 +52,11 @@ RpinnStatus rpinn_answering_create(RpinnContext *context, size_t capacity, Rpinn
                            .rows = calloc(capacity, sizeof *room->rows),
                            .outputs = calloc(capacity, sizeof *room->outputs),
                            .states = calloc(capacity, sizeof *room->states),
-                           .steps = calloc(capacity, sizeof *room->steps)};
+                           .steps = calloc(capacity, sizeof *room->steps),
+                           .transitions = calloc(capacity, sizeof *room->transitions)};
   if (room->is_answered && room->requests && room->members && room->thetas && room->inputs && room->values &&
-      room->gradients && room->parts && room->rows && room->outputs && room->states && room->steps)
+      room->gradients && room->parts && room->rows && room->outputs && room->states && room->steps &&
+      room->transitions)
     return RPINN_OK;
   rpinn_answering_destroy(room);
   *answering = NULL;
@@ -110,6 +114,9 @@ static RpinnStatus call(RpinnContext *context, RpinnAnswering *room, size_t coun
   if (first->question == RPINN_QUESTION_DAMPED_STEPS)
     return target->squares->damped_steps(context, target->squares->data, count, room->members, room->thetas,
                                          room->steps);
+  if (first->question == RPINN_QUESTION_TRANSITIONS)
+    return target->density->transitions(context, target->density->data, count, room->members,
+                                        room->transitions);
   return product_of(first)(context, target->squares->data, count, room->members, room->thetas, room->inputs,
                            room->rows, room->outputs);
 }
@@ -127,6 +134,7 @@ static RpinnStatus answer_some(RpinnContext *context, RpinnAnswering *room, size
     room->outputs[k] = request->output;
     room->states[k] = request->state;
     room->steps[k] = request->step;
+    room->transitions[k] = request->transition;
   }
   RPINN_TRY(rpinn_explain_failure(context, "target", rpinn_question_name(room->requests[0]->question),
                                   call(context, room, count)));
@@ -156,6 +164,7 @@ RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
   double value, *gradient, *parts, *rows, *output;
   RpinnAdamState *state;
   RpinnDampedStep *step;
+  RpinnWholeTransition *transition;
   RpinnAnswering room = {.requests = &request,
                          .members = &member,
                          .thetas = &theta,
@@ -166,6 +175,7 @@ RpinnStatus rpinn_request_answer(RpinnContext *context, RpinnRequest *request) {
                          .rows = &rows,
                          .outputs = &output,
                          .states = &state,
-                         .steps = &step};
+                         .steps = &step,
+                         .transitions = &transition};
   return answer_some(context, &room, 1);
 }

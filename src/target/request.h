@@ -18,7 +18,8 @@
   X(JACOBIAN_TIMES, jacobian_times)                                                                          \
   X(TRANSPOSED_TIMES, transposed_times)                                                                      \
   X(GRAM, gram)                                                                                              \
-  X(DAMPED_STEPS, damped_steps)
+  X(DAMPED_STEPS, damped_steps)                                                                              \
+  X(TRANSITIONS, transitions)
 
 typedef enum RpinnQuestion {
 #define RPINN_QUESTION_ENUM(question, function) RPINN_QUESTION_##question,
@@ -37,7 +38,7 @@ typedef struct RpinnRequest {
   RpinnRequestTarget target;
   size_t member;
   RpinnQuestion question;
-  const double *theta; /* [N]; not for ADAM_ADVANCE */
+  const double *theta; /* [N]; not for ADAM_ADVANCE and TRANSITIONS */
   double value;        /* the answer to EVALUATE, EVALUATE_PARTS and ADAM_ADVANCE */
   double *gradient;    /* [N] of the first two; NULL: not wanted */
   double *parts;       /* [num_parts] EVALUATE_PARTS */
@@ -49,6 +50,8 @@ typedef struct RpinnRequest {
   RpinnAdamState *state;
   size_t num_steps;
   RpinnDampedStep *step; /* DAMPED_STEPS: with its answer */
+  RpinnWholeTransition
+      *transition; /* TRANSITIONS: likewise; where it has not finished, it is to be asked for again */
 } RpinnRequest;
 
 /* The function that answers, as messages name it. */

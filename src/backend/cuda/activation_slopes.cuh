@@ -10,6 +10,8 @@
 
 RPINN_INLINE float exponential(float x) { return expf(x); }
 RPINN_INLINE double exponential(double x) { return exp(x); }
+RPINN_INLINE float root_of(float x) { return sqrtf(x); }
+RPINN_INLINE double root_of(double x) { return sqrt(x); }
 RPINN_INLINE float hyperbolic_tangent(float x) { return tanhf(x); }
 RPINN_INLINE double hyperbolic_tangent(double x) { return tanh(x); }
 RPINN_INLINE float sine(float x) { return sinf(x); }

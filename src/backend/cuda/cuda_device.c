@@ -8,7 +8,8 @@
 
 enum {
   PRODUCT_WORKSPACE = 64 << 20, /* bytes that cuBLAS may use: its own choice depends on the GPU's state */
-  PEAK_BLOCKS = 64              /* for each multiprocessor: some milliseconds of looping */
+  PEAK_BLOCKS = 64,             /* for each multiprocessor: some milliseconds of looping */
+  MOST_DEVICES = 64
 };
 
 typedef struct CudaDevice {
@@ -78,6 +79,17 @@ static void release(RpinnDevice *device, void *memory) {
   (void)cudaFree(memory); /* a lost device has told so before */
 }
 
+static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
+  RPINN_TRY(choose(context, device));
+  TRY_CUDA(context, cudaMallocHost(memory, bytes), "making room on the host");
+  return RPINN_OK;
+}
+
+static void release_host(RpinnDevice *device, void *memory) {
+  (void)device;
+  (void)cudaFreeHost(memory);
+}
+
 static RpinnStatus wait(RpinnContext *context, RpinnDevice *device, const char *what) {
   TRY_CUDA(context, cudaStreamSynchronize(((CudaDevice *)device)->stream), what);
   return RPINN_OK;
@@ -118,7 +130,7 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_members(&own, work, call), "starting a kernel");
-  return wait(context, device, "computing");
+  return own.is_ahead ? RPINN_OK : wait(context, device, "computing");
 }
 
 static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -127,7 +139,16 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_fused(&own, work, fused, call), "starting a kernel");
-  return wait(context, device, "computing");
+  return own.is_ahead ? RPINN_OK : wait(context, device, "computing");
+}
+
+static RpinnStatus run_chains(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                              const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
+  TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_chains(&own, work, fused, call, chains), "starting a kernel");
+  return wait(context, device, "moving chains");
 }
 
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -135,7 +156,7 @@ static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_product(&own, work, product), "starting a product");
-  return wait(context, device, "computing a product");
+  return own.is_ahead ? RPINN_OK : wait(context, device, "computing a product");
 }
 
 static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -143,7 +164,15 @@ static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const Rp
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_step(&own, work, step), "starting a step");
-  return wait(context, device, "computing a step");
+  return own.is_ahead ? RPINN_OK : wait(context, device, "computing a step");
+}
+
+static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                                 const RpinnDeviceParticles *particles) {
+  RpinnLaunch own;
+  RPINN_TRY(prepare(context, device, launch, &own));
+  TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_particles(&own, particles), "starting to move particles");
+  return own.is_ahead ? RPINN_OK : wait(context, device, "moving particles");
 }
 
 static RpinnStatus check_library(RpinnContext *context, const CudaDevice *own, int status, const char *what) {
@@ -169,7 +198,7 @@ static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const Rp
   RPINN_TRY(open_products(context, own));
   RPINN_TRY(check_library(context, own, rpinn_product_library_multiply(own->library, own->products, product),
                           "starting a product"));
-  return wait(context, device, "computing a product");
+  return product->is_ahead ? RPINN_OK : wait(context, device, "computing a product");
 }
 
 /* The best of a few launches: the first one finds the GPU asleep. */
@@ -204,32 +233,52 @@ static RpinnStatus measure_peak(RpinnContext *context, RpinnDevice *device, Rpin
 static const RpinnDeviceOperations cuda_operations = {.close = close_device,
                                                       .allocate = allocate,
                                                       .release = release,
+                                                      .allocate_host = allocate_host,
+                                                      .release_host = release_host,
                                                       .write = write,
                                                       .read = read,
                                                       .clear = clear,
                                                       .run_members = run_members,
                                                       .run_fused = run_fused,
+                                                      .run_chains = run_chains,
                                                       .run_product = run_product,
                                                       .run_step = run_step,
+                                                      .run_particles = run_particles,
                                                       .multiply = multiply,
                                                       .measure_peak = measure_peak};
 
-/* The first device that is new enough. */
-static RpinnStatus find_device(RpinnContext *context, int *device, struct cudaDeviceProp *properties) {
-  int count = 0;
-  TRY_CUDA(context, cudaGetDeviceCount(&count), "being counted");
-  for (*device = 0; *device < count; ++*device) {
-    TRY_CUDA(context, cudaGetDeviceProperties(properties, *device), "being described");
-    if (properties->major >= 8) return RPINN_OK;
-  }
-  return count ? fail(context, cudaErrorNoKernelImageForDevice, "being chosen")
-               : fail(context, cudaErrorNoDevice, "being chosen");
+/* The GPUs of this machine that compute alike. */
+typedef struct Devices {
+  int count, indices[MOST_DEVICES];
+  struct cudaDeviceProp properties; /* of each */
+} Devices;
+
+static bool are_alike(const struct cudaDeviceProp *a, const struct cudaDeviceProp *b) {
+  return a->major == b->major && a->minor == b->minor && a->multiProcessorCount == b->multiProcessorCount &&
+         a->totalGlobalMem == b->totalGlobalMem && a->sharedMemPerBlockOptin == b->sharedMemPerBlockOptin;
 }
 
-/* Products by another cuBLAS or without it, and of batches of another size, which the size of the GPU decides, have other bits. */
+/* The first one that is new enough, and all that are like it: a member has the same bits on each of them. */
+static RpinnStatus find_devices(RpinnContext *context, Devices *devices) {
+  int count = 0;
+  devices->count = 0;
+  TRY_CUDA(context, cudaGetDeviceCount(&count), "being counted");
+  for (int device = 0; device < count && devices->count < MOST_DEVICES; device++) {
+    struct cudaDeviceProp own;
+    TRY_CUDA(context, cudaGetDeviceProperties(&own, device), "being described");
+    if (own.major < 8 || (devices->count && !are_alike(&own, &devices->properties))) continue;
+    if (!devices->count) devices->properties = own;
+    devices->indices[devices->count++] = device;
+  }
+  if (devices->count) return RPINN_OK;
+  return fail(context, count ? cudaErrorNoKernelImageForDevice : cudaErrorNoDevice, "being chosen");
+}
+
+/* Kernels are counted, for others sum in another order. Products by another cuBLAS or without it, and of batches of another size, which the size of the GPU decides, have other bits. */
 static void append_identity(RpinnText *identity, const struct cudaDeviceProp *properties) {
   const RpinnProductLibrary *library = rpinn_product_library();
-  rpinn_text_append(identity, "compute capability %d.%d, %d multiprocessors, %zu GiB, CUDA %d.%d, ",
+  rpinn_text_append(identity,
+                    "kernels 2, compute capability %d.%d, %d multiprocessors, %zu GiB, CUDA %d.%d, ",
                     properties->major, properties->minor, properties->multiProcessorCount,
                     properties->totalGlobalMem >> 30, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
   if (library)
@@ -240,36 +289,39 @@ static void append_identity(RpinnText *identity, const struct cudaDeviceProp *pr
 }
 
 RpinnStatus rpinn_cuda_device_find(RpinnContext *context, RpinnText *description, RpinnText *identity) {
-  struct cudaDeviceProp properties;
-  int index;
-  RPINN_TRY(find_device(context, &index, &properties));
+  Devices devices;
+  const struct cudaDeviceProp *properties = &devices.properties;
+  RPINN_TRY(find_devices(context, &devices));
+  if (description && devices.count > 1) rpinn_text_append(description, "%d times ", devices.count);
   if (description)
     rpinn_text_append(description, "%s, compute capability %d.%d, %d multiprocessors, %zu GiB",
-                      properties.name, properties.major, properties.minor, properties.multiProcessorCount,
-                      properties.totalGlobalMem >> 30);
-  if (identity) append_identity(identity, &properties);
+                      properties->name, properties->major, properties->minor, properties->multiProcessorCount,
+                      properties->totalGlobalMem >> 30);
+  if (identity) append_identity(identity, properties);
   return RPINN_OK;
 }
 
 RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device) {
-  struct cudaDeviceProp properties;
-  int index;
-  RPINN_TRY(find_device(context, &index, &properties));
-  TRY_CUDA(context, cudaSetDevice(index), "being chosen");
+  static _Atomic unsigned opened; /* one after the other, so that threads share them evenly */
+  Devices devices;
+  const struct cudaDeviceProp *properties = &devices.properties;
+  RPINN_TRY(find_devices(context, &devices));
   CudaDevice *own = calloc(1, sizeof *own);
   if (!own) return rpinn_fail_memory(context);
   own->base = (RpinnDevice){.operations = &cuda_operations,
-                            .num_multiprocessors = (size_t)properties.multiProcessorCount,
-                            .shared_per_block = properties.sharedMemPerBlockOptin,
-                            .shared_per_multiprocessor = properties.sharedMemPerMultiprocessor,
-                            .memory = properties.totalGlobalMem};
-  own->index = index;
-  own->is_hopper = properties.major >= 9;
+                            .num_multiprocessors = (size_t)properties->multiProcessorCount,
+                            .shared_per_block = properties->sharedMemPerBlockOptin,
+                            .shared_per_multiprocessor = properties->sharedMemPerMultiprocessor,
+                            .memory = properties->totalGlobalMem};
+  own->index = devices.indices[opened++ % (unsigned)devices.count];
+  own->is_hopper = properties->major >= 9;
   own->library = rpinn_product_library();
   own->base.has_products = own->library != NULL;
+  RpinnStatus status = choose(context, &own->base);
+  cudaError_t error = cudaSuccess;
+  if (status == RPINN_OK) error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
+  if (error != cudaSuccess) status = fail(context, error, "getting a stream");
   *device = &own->base;
-  cudaError_t error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
-  if (error == cudaSuccess) return RPINN_OK;
-  close_device(&own->base);
-  return fail(context, error, "getting a stream");
+  if (status != RPINN_OK) close_device(&own->base);
+  return status;
 }

@@ -12,6 +12,7 @@ static void destroy(RpinnBackend *backend) {
   if (!engine) return;
   rpinn_work_tables_destroy(engine->fused);
   rpinn_work_tables_destroy(engine->terms);
+  rpinn_cuda_seats_destroy(engine->device, engine->seats);
   rpinn_cuda_release_all(engine);
   engine->device->operations->close(engine->device);
   if (engine->arena) rpinn_arena_destroy(engine->arena);
@@ -29,7 +30,9 @@ static const RpinnBackendOperations operations = {.destroy = destroy,
                                                   .transposed_times = rpinn_cuda_transposed_times,
                                                   .gram = rpinn_cuda_gram,
                                                   .damped_steps = rpinn_cuda_damped_steps,
-                                                  .adam_advance = rpinn_cuda_adam_advance};
+                                                  .adam_advance = rpinn_cuda_adam_advance,
+                                                  .move_particles = rpinn_cuda_move_particles,
+                                                  .transitions = rpinn_cuda_transitions};
 
 /* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
 static size_t find_group(const RpinnCudaEngine *engine) {
@@ -60,7 +63,7 @@ static void say_what_is_missing(RpinnContext *context, const RpinnCudaEngine *en
     rpinn_log(
         context, RPINN_LOG_INFO,
         "backend cuda: there is no cuBLAS (libcublas.so.13, 12 or 11), so that Levenberg–Marquardt takes "
-        "its steps on the host, more slowly");
+        "its steps and SVGD moves its particles on the host, more slowly");
 }
 
 /* Members of a float engine take the fused kernel where it takes them; else the log says why they go a slower way. */
@@ -89,6 +92,7 @@ static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
   RPINN_TRY(engine->device->operations->write(context, engine->device, engine->model_scale, model->row_scale,
                                               bytes));
   RPINN_TRY(make_fused(context, engine));
+  if (!engine->fused) engine->operations.transitions = NULL;
   engine->base.group = find_group(engine);
   say_what_is_missing(context, engine);
   return RPINN_OK;
@@ -104,7 +108,10 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
     return rpinn_fail_memory(context);
   }
   engine->operations = operations;
-  if (!device->has_products) engine->operations.damped_steps = NULL;
+  if (!device->has_products) {
+    engine->operations.damped_steps = NULL;
+    engine->operations.move_particles = NULL;
+  }
   engine->base = (RpinnBackend){&engine->operations, model, 1};
   engine->device = device;
   engine->is_double = precision == RPINN_PRECISION_DOUBLE;

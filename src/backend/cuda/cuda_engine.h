@@ -10,7 +10,8 @@
 #include "device_work.h"
 #include "fused_work.h"
 
-/* Arrays of the device, one part for each member: RpinnDeviceCall, RpinnDeviceProduct and RpinnDeviceStep say what they are. */
+/* Arrays of the device, one part for each member: RpinnDeviceCall, RpinnDeviceProduct, RpinnDeviceStep, RpinnDeviceParticles
+ * and RpinnDeviceChains say what they are. */
 typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_THETA,
   RPINN_BUFFER_THETA_BEFORE,
@@ -44,6 +45,25 @@ typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_POINT_WEIGHTS,
   RPINN_BUFFER_OUTCOME,
   RPINN_BUFFER_STEP,
+  RPINN_BUFFER_MOVABLE,
+  RPINN_BUFFER_SUMS,
+  RPINN_BUFFER_CENTRED,
+  RPINN_BUFFER_COMBINED,
+  RPINN_BUFFER_DIRECTION,
+  RPINN_BUFFER_DISTANCE_PRODUCTS,
+  RPINN_BUFFER_PARTICLE_WEIGHTS,
+  RPINN_BUFFER_SEARCH,
+  RPINN_BUFFER_PARTICLE_NUMBERS,
+  RPINN_BUFFER_CHAIN_POSITIONS,
+  RPINN_BUFFER_CHAIN_VECTORS,
+  RPINN_BUFFER_CHAIN_PRIORS,
+  RPINN_BUFFER_CHAIN_PARAMETERS,
+  RPINN_BUFFER_CHAIN_RECORDS,
+  RPINN_BUFFER_CHAIN_ORDERS,
+  RPINN_BUFFER_CHAIN_PLACES,
+  RPINN_BUFFER_CHAIN_OUTCOMES,
+  RPINN_BUFFER_CHAIN_RESULTS,
+  RPINN_BUFFER_CHAIN_COUNTER,
   RPINN_NUM_DEVICE_BUFFERS
 } RpinnDeviceBuffer;
 
@@ -51,6 +71,8 @@ typedef struct RpinnGrowingMemory {
   void *memory;
   size_t bytes;
 } RpinnGrowingMemory;
+
+typedef struct RpinnCudaSeats RpinnCudaSeats;
 
 typedef struct RpinnCudaEngine {
   RpinnBackend base;
@@ -71,6 +93,8 @@ typedef struct RpinnCudaEngine {
   size_t step_members;        /* of that launch */
   double launch_seconds;      /* of all launches of Adam so far */
   double stage_seconds[RPINN_NUM_STAGES];
+  double chain_seconds;  /* of all launches of chains so far */
+  RpinnCudaSeats *seats; /* of chains; NULL: there was none */
 } RpinnCudaEngine;
 
 /* Takes over the device, also where it fails. */
@@ -107,6 +131,7 @@ typedef struct RpinnCudaSlice {
   RpinnBatchMember *members; /* [count] */
   const double **vectors;    /* [count] to fill, for copies */
   RpinnDeviceCall call;      /* with the members' parameters, scales and scratch */
+  bool is_ahead;             /* its launches are not waited for */
 } RpinnCudaSlice;
 
 /* The slice of a batch from its member `first` on, at most as many as there is memory for when each needs `bytes` beside what every
@@ -142,6 +167,9 @@ RpinnStatus rpinn_cuda_energies(RpinnContext *context, RpinnBackend *backend, co
 RpinnStatus rpinn_cuda_adam_advance(RpinnContext *context, RpinnBackend *backend,
                                     const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
                                     RpinnAdamState *const *states, size_t num_steps, double *energies);
+RpinnStatus rpinn_cuda_transitions(RpinnContext *context, RpinnBackend *backend,
+                                   const RpinnMemberBatch *batch, RpinnWholeTransition *const *transitions);
+void rpinn_cuda_seats_destroy(RpinnDevice *device, RpinnCudaSeats *seats); /* accepts NULL */
 RpinnStatus rpinn_cuda_residuals(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                                  double *const *rows, double *const *jacobians);
 RpinnStatus rpinn_cuda_jacobian_times(RpinnContext *context, RpinnBackend *backend,
@@ -154,6 +182,8 @@ RpinnStatus rpinn_cuda_gram(RpinnContext *context, RpinnBackend *backend, const 
                             const double *const *scales, double *const *rows, double *const *grams);
 RpinnStatus rpinn_cuda_damped_steps(RpinnContext *context, RpinnBackend *backend,
                                     const RpinnMemberBatch *batch, RpinnDampedStep *const *steps);
+RpinnStatus rpinn_cuda_move_particles(RpinnContext *context, RpinnBackend *backend,
+                                      RpinnParticleMoves *moves);
 RpinnStatus rpinn_cuda_evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                                 const RpinnEvaluation *evaluation, double *const *values);
 RpinnStatus rpinn_cuda_prepare(RpinnContext *context, RpinnBackend *backend,

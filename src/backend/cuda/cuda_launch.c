@@ -77,8 +77,9 @@ static RpinnStatus fill_slice(RpinnContext *context, RpinnCudaEngine *engine, co
     slice->vectors[k] = slice->members[k].theta;
   }
   slice->call.placement = tables->placement;
-  RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_THETA, slice->count, slice->vectors,
-                                   engine->layout.frozen, &slice->call.theta));
+  if (slice->vectors[0]) /* not of chains, whose parameters are on the device */
+    RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_THETA, slice->count, slice->vectors,
+                                     engine->layout.frozen, &slice->call.theta));
   RPINN_TRY(put_scales(context, engine, slice));
   return reserve_scratch(context, engine, tables, slice);
 }
@@ -118,7 +119,8 @@ RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, co
   RpinnLaunch launch = {.is_double = engine->is_double,
                         .is_fast = tables->is_fast,
                         .shared_bytes = tables->shared_bytes,
-                        .num_members = slice->count};
+                        .num_members = slice->count,
+                        .is_ahead = slice->is_ahead};
   if (tables->is_fused)
     return engine->device->operations->run_fused(context, engine->device, &launch, &tables->work,
                                                  &tables->fused, &slice->call);

@@ -1,5 +1,5 @@
 /* A device that runs the kernels: a GPU (cuda_device.c), or in the tests the host itself (tests/emulated_device.c). One is used
- * by one thread at a time; every call has finished when it returns. */
+ * by one thread at a time; every call has finished when it returns, but for launches and products that are made ahead. */
 #ifndef RPINN_BACKEND_CUDA_DEVICE_H
 #define RPINN_BACKEND_CUDA_DEVICE_H
 
@@ -13,6 +13,9 @@ typedef struct RpinnDeviceOperations {
   void (*close)(RpinnDevice *device);
   RpinnStatus (*allocate)(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory);
   void (*release)(RpinnDevice *device, void *memory); /* accepts NULL */
+  /* Memory of the host that copies are fast from and to. */
+  RpinnStatus (*allocate_host)(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory);
+  void (*release_host)(RpinnDevice *device, void *memory); /* accepts NULL */
   RpinnStatus (*write)(RpinnContext *context, RpinnDevice *device, void *to, const void *from, size_t bytes);
   RpinnStatus (*read)(RpinnContext *context, RpinnDevice *device, void *to, const void *from, size_t bytes);
   RpinnStatus (*clear)(RpinnContext *context, RpinnDevice *device, void *memory, size_t bytes);
@@ -21,10 +24,15 @@ typedef struct RpinnDeviceOperations {
   RpinnStatus (*run_fused)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                            const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                            const RpinnDeviceCall *call);
+  RpinnStatus (*run_chains)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                            const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                            const RpinnDeviceCall *call, const RpinnDeviceChains *chains);
   RpinnStatus (*run_product)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnDeviceProduct *product);
   RpinnStatus (*run_step)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                           const RpinnDeviceWork *work, const RpinnDeviceStep *step);
+  RpinnStatus (*run_particles)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                               const RpinnDeviceParticles *particles);
   /* For devices with a library of products. A triple's bits may depend on `batch`, which callers keep the same. */
   RpinnStatus (*multiply)(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *multiply);
   /* Operations per second, at most. */
@@ -41,7 +49,7 @@ struct RpinnDevice {
   bool is_full;        /* the last call that failed wanted more memory than there was */
 };
 
-/* The GPU of this process, with a stream of its own. A build without CUDA fails with RPINN_ERROR_UNSUPPORTED, a machine without a
+/* A GPU, with a stream of its own; where there are several that compute alike, each call takes the next one. A build without CUDA fails with RPINN_ERROR_UNSUPPORTED, a machine without a
  * GPU that can be used with RPINN_ERROR_DEVICE, both with a sentence. */
 RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device);
 /* Could one be opened? Its name and size as a line, and what bits depend on: its architecture and size and the versions of CUDA and cuBLAS. Either may

@@ -8,6 +8,10 @@ double rpinn_device_launch_seconds(const RpinnBackend *backend) {
   return ((const RpinnCudaEngine *)backend)->launch_seconds;
 }
 
+double rpinn_device_chain_seconds(const RpinnBackend *backend) {
+  return ((const RpinnCudaEngine *)backend)->chain_seconds;
+}
+
 void rpinn_device_stage_seconds(const RpinnBackend *backend, double seconds[RPINN_NUM_STAGES]) {
   memcpy(seconds, ((const RpinnCudaEngine *)backend)->stage_seconds, RPINN_NUM_STAGES * sizeof *seconds);
 }

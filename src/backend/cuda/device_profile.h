@@ -22,8 +22,9 @@ typedef enum RpinnStepStage {
       RPINN_NUM_STAGES
 } RpinnStepStage;
 
-/* Seconds of all launches of Adam so far, and of all stages of steps. */
+/* Seconds of all launches of Adam so far, of all of chains, and of all stages of steps. */
 double rpinn_device_launch_seconds(const RpinnBackend *backend);
+double rpinn_device_chain_seconds(const RpinnBackend *backend);
 void rpinn_device_stage_seconds(const RpinnBackend *backend, double seconds[RPINN_NUM_STAGES]);
 /* Operations per second, at most. */
 RpinnStatus rpinn_device_measure_peak(RpinnContext *context, RpinnBackend *backend, RpinnDevicePeak peak,

@@ -98,11 +98,10 @@ static bool add_shapes(Builder *builder) {
 
 /* ---- programs ---- */
 
-/* A program that is nothing but the value of a field leaves that field's shift to the end, see src/backend/cpu/cpu_work.h. */
-static double late_shift(const Builder *builder, const RpinnResidualProgram *program) {
+double rpinn_work_late_shift(const RpinnEnergyModel *model, const RpinnResidualProgram *program) {
   bool is_value =
       program->num_instructions == 1 && program->num_inputs == 1 && program->inputs[0].channel == 0;
-  return is_value ? builder->model->networks[program->inputs[0].field].output_shift : 0;
+  return is_value ? model->networks[program->inputs[0].field].output_shift : 0;
 }
 
 /* The values of an instruction that theta does not move, at all points: computed in double by `values` [num_instructions]. */
@@ -150,7 +149,7 @@ static bool add_channel(Builder *builder, size_t item, const RpinnInstruction *i
   to->field = (int32_t)input->field;
   to->first_map = (int32_t)builder->device_maps.count;
   to->count = (int32_t)count;
-  to->shift = input->channel == 0 && late_shift(builder, program) == 0 ? map->shift : 0;
+  to->shift = input->channel == 0 && rpinn_work_late_shift(builder->model, program) == 0 ? map->shift : 0;
   RpinnDeviceMap *maps = extend(&builder->device_maps, count);
   if (!maps) return false;
   for (size_t k = 0; k < count; k++) {
@@ -212,7 +211,7 @@ static bool add_items(Builder *builder) {
     RpinnDeviceItem made = {.num_points = (int32_t)item->num_points,
                             .first_result = (int32_t)builder->targets.count,
                             .mix = -1,
-                            .late_shift = late_shift(builder, item->program)};
+                            .late_shift = rpinn_work_late_shift(builder->model, item->program)};
     RpinnDeviceItem *to = extend(&builder->device_items, 1);
     if (!to || !extend(&builder->targets, item->num_points) || !add_program(builder, k, &made)) return false;
     if (item->term && !add_term(builder, item->term, &made)) return false;

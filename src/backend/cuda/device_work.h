@@ -37,6 +37,9 @@ RpinnStatus rpinn_work_tables_create(RpinnContext *context, RpinnDevice *device,
                                      bool is_double, const RpinnDeviceWorkItem *items, size_t num_items,
                                      RpinnWorkTables **tables);
 void rpinn_work_tables_destroy(RpinnWorkTables *tables); /* accepts NULL */
+/* What a program's result lacks until the end, in double: a program that is nothing but the value of a field leaves that field's shift
+ * to then, see src/backend/cpu/cpu_work.h. */
+double rpinn_work_late_shift(const RpinnEnergyModel *model, const RpinnResidualProgram *program);
 /* A table of the device that lives as long as these. */
 RpinnStatus rpinn_work_tables_upload(RpinnContext *context, RpinnWorkTables *tables, const void *from,
                                      size_t bytes, const void **pointer);

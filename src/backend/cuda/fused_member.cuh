@@ -1,5 +1,5 @@
 /* One member on one block of threads, from its parameters to many iterations of Adam, or to its energy and gradient. Parameters and
- * the arrays of a tile stay in shared memory, sums of products in registers from the product to what is made of them.
+ * the arrays of a tile stay in shared memory; sums of products are made in registers.
  *
  * Everything is a sequence of phases between barriers, and what a thread carries from one to another is in its FusedOwn. On a
  * device that is registers; on the host (tests) a phase is a loop over the threads of the block. */
@@ -11,10 +11,16 @@
 
 /* What a thread has. */
 template <class S> struct FusedOwn {
-  typename S::Sums sums;             /* of a product, or what a layer keeps */
+  typename S::Sums sums;             /* of a product */
   typename S::GradientSums gradient; /* of a layer's weights */
-  float output[S::ROWS];             /* of the weights to the output, over the points of the thread */
+  float first[S::MOST_CHANNELS][2];  /* of the last layer's first row, in whose place the sum over rows waits */
   RpinnFusedPoint point;             /* whose program the thread runs */
+};
+
+/* And what it has by row, which loops find by their index: sums of the weights to the output over the points of the thread. No part of
+ * the above, for what is found so has no place in registers. */
+template <class S> struct FusedRows {
+  float output[S::ROWS];
 };
 
 /* What all threads of a block know. */
@@ -25,6 +31,7 @@ template <class S> struct FusedBlock {
   int64_t member;
   float *shared;
   FusedOwn<S> *own; /* of the thread, or on the host of all of them */
+  FusedRows<S> *rows;
 
   RPINN_INLINE_METHOD float *activations() const { return shared + fused->activations; }
   RPINN_INLINE_METHOD float *bars() const { return shared; }
@@ -34,10 +41,19 @@ template <class S> struct FusedBlock {
   RPINN_INLINE_METHOD float *in_layout(void *array) const { return (float *)array + member * work->layout_size; }
 };
 
+#if defined(__CUDACC__)
+/* Asked for anew by every phase: the compiler would keep what it derived of it in one phase for the next ones, and has no room for it. */
+RPINN_INLINE int own_thread() {
+  int thread;
+  asm volatile("mov.u32 %0, %tid.x;" : "=r"(thread));
+  return thread;
+}
+#endif
+
 /* A phase: body(thread, what it has) for every thread of the block, and a barrier. */
 template <class S, class Body> RPINN_INLINE void each_thread(const FusedBlock<S> &block, Body body) {
 #if defined(__CUDACC__)
-  body((int)threadIdx.x, *block.own);
+  body(own_thread(), *block.own);
   __syncthreads();
 #else
   /* In turn from the first and from the last: what depended on the order of threads would show. */
@@ -45,6 +61,30 @@ template <class S, class Body> RPINN_INLINE void each_thread(const FusedBlock<S>
   int count = block.fused->num_threads;
   for (int i = 0; i < count; i++) body(backwards ? count - 1 - i : i, block.own[backwards ? count - 1 - i : i]);
   backwards = !backwards;
+#endif
+}
+
+/* A thread that takes no part in a product has zeros: else it would carry what it had before through all that lies between, in
+ * registers that the others lack. */
+template <class S, int FROM> RPINN_INLINE void clear_sums(typename S::Sums &sums) {
+  RPINN_UNROLL
+  for (int i = 0; i < S::ROWS; i++)
+    RPINN_UNROLL
+    for (int c = FROM; c < S::MOST_CHANNELS; c++) sums[i][c][0] = sums[i][c][1] = 0;
+}
+template <class S> RPINN_INLINE void clear_entries(typename S::GradientSums &sums) {
+  RPINN_UNROLL
+  for (int i = 0; i < S::GRADIENT_ROWS; i++)
+    RPINN_UNROLL
+    for (int j = 0; j < S::GRADIENT_COLUMNS; j++) sums[i][j] = 0;
+}
+
+template <class S> RPINN_INLINE FusedRows<S> &rows_of(const FusedBlock<S> &block, int thread) {
+#if defined(__CUDACC__)
+  (void)thread;
+  return *block.rows;
+#else
+  return block.rows[thread];
 #endif
 }
 
@@ -105,11 +145,9 @@ template <class S> RPINN_INLINE float *kept_place(const FusedBlock<S> &block, co
          2 * ((level - 1) * S::ROWS * S::MOST_CHANNELS * block.fused->num_threads + thread);
 }
 
-template <class S, int C> RPINN_INLINE void keep(const FusedBlock<S> &block, float *kept, const typename S::Sums &z) {
+template <class S, int C> RPINN_INLINE void keep(const FusedBlock<S> &block, float *kept, int i, const float (&z)[2][C]) {
   RPINN_UNROLL
-  for (int i = 0; i < S::ROWS; i++)
-    RPINN_UNROLL
-    for (int c = 0; c < C; c++) store_two(kept + 2 * (i * C + c) * block.fused->num_threads, z[i][c][0], z[i][c][1]);
+  for (int c = 0; c < C; c++) store_two(kept + 2 * (i * C + c) * block.fused->num_threads, z[0][c], z[1][c]);
 }
 
 template <class S, int C> RPINN_INLINE void load_kept(const FusedBlock<S> &block, const float *kept, int i, float (&z)[2][C]) {
@@ -118,6 +156,41 @@ template <class S, int C> RPINN_INLINE void load_kept(const FusedBlock<S> &block
     Two two = load_two(kept + 2 * (i * C + c) * block.fused->num_threads);
     z[0][c] = two.x;
     z[1][c] = two.y;
+  }
+}
+
+/* ---- a thread's own numbers in a plane ----
+ *
+ * What follows a product is short for a row and long for all rows of a thread. So the sums of a product go from registers to the
+ * thread's places of a plane, and a loop takes them from there row by row: the code stays in the caches of instructions. */
+
+/* The numbers of a row at both points. */
+template <class S, int C> RPINN_INLINE void load_row(const float *from, float (&z)[2][C]) {
+  RPINN_UNROLL
+  for (int c = 0; c < C; c++) {
+    Two two = load_two(from + c * S::POINTS);
+    z[0][c] = two.x;
+    z[1][c] = two.y;
+  }
+}
+template <class S, int C> RPINN_INLINE void store_row(float *to, const float (&z)[2][C]) {
+  RPINN_UNROLL
+  for (int c = 0; c < C; c++) store_two(to + c * S::POINTS, z[0][c], z[1][c]);
+}
+template <class S, int C> RPINN_INLINE void store_operands(float *to, const float (&z)[2][C]) {
+  RPINN_UNROLL
+  for (int c = 0; c < C; c++) store_two(to + c * S::POINTS, S::operand(z[0][c]), S::operand(z[1][c]));
+}
+
+/* Sums of all rows; ROW: floats from row to row. */
+template <class S, int C, int ROW>
+RPINN_INLINE void store_sums(float *plane, const FusedPlace &place, int rows, const typename S::Sums &sums) {
+  RPINN_UNROLL
+  for (int i = 0; i < S::ROWS; i++) {
+    int row = S::row(place, i);
+    RPINN_UNROLL
+    for (int c = 0; c < C; c++)
+      if (S::has_room(row, rows)) store_two(plane + row * ROW + c * S::POINTS + 2 * place.pair, sums[i][c][0], sums[i][c][1]);
   }
 }
 
@@ -169,142 +242,136 @@ RPINN_INLINE void activate_again(const FusedBlock<S> &block, const FusedField<S>
   FusedInputs<S> inputs = inputs_of(block, own, place.pair);
   const float *kept = level ? kept_place(block, own, level, thread) : 0;
   int rows = padded_rows<S>(own.layers[level].num_out);
-  RPINN_UNROLL
+  RPINN_UNROLL_ONE
   for (int i = 0; i < S::ROWS; i++) {
     int row = S::row(place, i);
     float z[2][C], a[2][C];
+    if (!S::has_room(row, rows)) continue;
     if (level)
       load_kept<S, C>(block, kept, i, z);
     else
       first_jet<S, SHAPE>(block, own, inputs, row, z);
     jet.forward(z[0], a[0]);
     jet.forward(z[1], a[1]);
-    float *to = block.activations() + row * Channels::ROW + 2 * place.pair;
-    RPINN_UNROLL
-    for (int c = 0; c < C; c++)
-      if (S::has_room(row, rows)) store_two(to + c * S::POINTS, S::operand(a[0][c]), S::operand(a[1][c]));
+    store_operands<S, C>(block.activations() + row * Channels::ROW + 2 * place.pair, a);
   }
 }
 
 /* ---- forward ---- */
 
-/* The sums of a product become what is kept: tanh in the place of the value. */
-template <class S, int SHAPE>
-RPINN_INLINE void take_tanh(const FusedBlock<S> &block, const RpinnFusedLayer &layer, const FusedPlace &place, typename S::Sums &z) {
+/* The sums of a row of a layer become what is kept: tanh in the place of the value. */
+template <class S, int C> RPINN_INLINE void take_tanh(const FusedBlock<S> &block, const RpinnFusedLayer &layer, int row, float (&z)[2][C]) {
+  float bias = block.shared[layer.bias + row];
   RPINN_UNROLL
-  for (int i = 0; i < S::ROWS; i++) {
-    int row = S::row(place, i);
-    float bias = block.shared[layer.bias + row];
-    RPINN_UNROLL
-    for (int q = 0; q < 2; q++) z[i][0][q] = short_tanh(z[i][0][q] + bias);
-  }
+  for (int q = 0; q < 2; q++) z[q][0] = short_tanh(z[q][0] + bias);
 }
 
-template <class S, int SHAPE> RPINN_INLINE void channels_of(const typename S::Sums &sums, int i, int q, float *z) {
-  RPINN_UNROLL
-  for (int c = 0; c < FusedChannels<S, SHAPE>::C; c++) z[c] = sums[i][c][q];
-}
-
-/* A hidden layer that is not the last, in two phases: all have read the plane before it is written. */
+/* A hidden layer that is not the last, in two phases: all have read the plane of activations before it is written. */
 template <class S, int SHAPE> RPINN_INLINE void forward_layer(const FusedBlock<S> &block, const FusedField<S> &field, int level) {
   typedef FusedChannels<S, SHAPE> Channels;
+  const int C = Channels::C;
   const RpinnFusedLayer layer = field.layers[level];
-  each_thread(block, [&](int thread, FusedOwn<S> &own) {
+  int rows = padded_rows<S>(layer.num_out);
+  each_thread(block, [&](int thread, FusedOwn<S> &) {
     FusedPlace place;
+    typename S::Sums sums;
     if (!find_place<S>(thread, layer.out_groups, place)) return;
-    S::template forward<Channels::C>(layer, place, block.shared + layer.weights, block.activations(), own.sums);
-    take_tanh<S, SHAPE>(block, layer, place, own.sums);
-    keep<S, Channels::C>(block, kept_place(block, field, level, thread), own.sums);
+    S::template forward<C>(layer, place, block.shared + layer.weights, block.activations(), sums);
+    store_sums<S, C, Channels::ROW>(block.bars(), place, rows, sums);
   });
-  each_thread(block, [&](int thread, FusedOwn<S> &own) {
+  each_thread(block, [&](int thread, FusedOwn<S> &) {
     FusedPlace place;
     if (!find_place<S>(thread, layer.out_groups, place)) return;
     typename Channels::Jet jet = jet_of<S, SHAPE>(field);
-    int rows = padded_rows<S>(layer.num_out);
-    RPINN_UNROLL
+    float *kept = kept_place(block, field, level, thread);
+    RPINN_UNROLL_ONE
     for (int i = 0; i < S::ROWS; i++) {
-      float z[2][Channels::C], a[2][Channels::C];
-      int row = S::row(place, i);
-      RPINN_UNROLL
-      for (int q = 0; q < 2; q++) {
-        channels_of<S, SHAPE>(own.sums, i, q, z[q]);
-        jet.forward(z[q], a[q]);
-      }
-      float *to = block.activations() + row * Channels::ROW + 2 * place.pair;
-      RPINN_UNROLL
-      for (int c = 0; c < Channels::C; c++)
-        if (S::has_room(row, rows)) store_two(to + c * S::POINTS, S::operand(a[0][c]), S::operand(a[1][c]));
+      float z[2][C], a[2][C];
+      int row = S::row(place, i), at = row * Channels::ROW + 2 * place.pair;
+      if (!S::has_room(row, rows)) continue;
+      load_row<S, C>(block.bars() + at, z);
+      take_tanh<S, C>(block, layer, row, z);
+      keep<S, C>(block, kept, i, z);
+      jet.forward(z[0], a[0]);
+      jet.forward(z[1], a[1]);
+      store_operands<S, C>(block.activations() + at, a);
     }
   });
-}
-
-/* Nothing that follows is computed before it: the compiler would keep what it derived of these, and has no room for it. */
-template <class S, int SHAPE> RPINN_INLINE void forget_derived(typename S::Sums &sums) {
-#if defined(__CUDACC__)
-  RPINN_UNROLL
-  for (int i = 0; i < S::ROWS; i++)
-    RPINN_UNROLL
-    for (int c = 0; c < FusedChannels<S, SHAPE>::C; c++) asm volatile("" : "+f"(sums[i][c][0]), "+f"(sums[i][c][1]));
-#else
-  (void)sums;
-#endif
 }
 
 /* The last hidden layer and the outputs: u_c = sum over units of w a_c. Each thread sums its own units; what there is of them for a
- * point goes to [part][channel][point] in the plane of bars. */
+ * point goes to the plane of bars, in the place of the thread's first row. */
 template <class S, int SHAPE> RPINN_INLINE void forward_last(const FusedBlock<S> &block, const FusedField<S> &field) {
   typedef FusedChannels<S, SHAPE> Channels;
-  const int level = field.field->num_hidden - 1;
+  const int C = Channels::C, level = field.field->num_hidden - 1;
   const RpinnFusedLayer layer = field.layers[level], output = field.layers[level + 1];
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     FusedPlace place;
+    typename S::Sums sums;
+    RPINN_UNROLL
+    for (int c = 0; c < S::MOST_CHANNELS; c++) own.first[c][0] = own.first[c][1] = 0;
     if (!find_place<S>(thread, layer.out_groups, place)) return;
-    S::template forward<Channels::C>(layer, place, block.shared + layer.weights, block.activations(), own.sums);
-    take_tanh<S, SHAPE>(block, layer, place, own.sums);
+    int rows = padded_rows<S>(layer.num_out);
+    S::template forward<C>(layer, place, block.shared + layer.weights, block.activations(), sums);
+    store_sums<S, C, Channels::ROW>(block.bars(), place, rows, sums);
     typename Channels::Jet jet = jet_of<S, SHAPE>(field);
-    float sum[2][Channels::C];
+    float sum[2][C], z[2][C], *kept = kept_place(block, field, level, thread);
     RPINN_UNROLL
-    for (int c = 0; c < Channels::C; c++) sum[0][c] = sum[1][c] = 0;
-    RPINN_UNROLL
+    for (int c = 0; c < C; c++) sum[0][c] = sum[1][c] = 0;
+    RPINN_UNROLL_ONE
     for (int i = 0; i < S::ROWS; i++) {
       int row = S::row(place, i);
+      float *at = block.bars() + row * Channels::ROW + 2 * place.pair;
+      if (!S::has_room(row, rows)) continue;
+      load_row<S, C>(at, z);
+      take_tanh<S, C>(block, layer, row, z);
+      if (block.fused->keeps_last)
+        keep<S, C>(block, kept, i, z);
+      else
+        store_two(at, z[0][0], z[1][0]);
       float weight = block.shared[output.weights + row];
       RPINN_UNROLL
       for (int q = 0; q < 2; q++) {
-        float z[Channels::C], a[Channels::C];
-        channels_of<S, SHAPE>(own.sums, i, q, z);
-        jet.forward(z, a);
+        float a[C];
+        jet.forward(z[q], a);
         RPINN_UNROLL
-        for (int c = 0; c < Channels::C; c++) sum[q][c] = multiply_add(weight, a[c], sum[q][c]);
+        for (int c = 0; c < C; c++) sum[q][c] = multiply_add(weight, a[c], sum[q][c]);
       }
     }
-    if (block.fused->keeps_last) keep<S, Channels::C>(block, kept_place(block, field, level, thread), own.sums);
-    forget_derived<S, SHAPE>(own.sums);
-    float *to = block.bars() + S::part(thread, place) * Channels::C * S::POINTS + 2 * place.pair;
+    float *first = block.bars() + S::row(place, 0) * Channels::ROW + 2 * place.pair;
+    load_row<S, C>(first, z);
     RPINN_UNROLL
-    for (int c = 0; c < Channels::C; c++) store_two(to + c * S::POINTS, sum[0][c], sum[1][c]);
+    for (int c = 0; c < C; c++) {
+      own.first[c][0] = z[0][c];
+      own.first[c][1] = z[1][c];
+    }
+    store_row<S, C>(first, sum);
   });
 }
 
 /* The outputs of a point are summed by its thread, which needs no barrier behind it. */
 template <class S, int SHAPE>
 RPINN_INLINE void sum_outputs(const FusedBlock<S> &block, const FusedField<S> &field, int thread) {
-  const int C = FusedChannels<S, SHAPE>::C;
+  typedef FusedChannels<S, SHAPE> Channels;
+  const int C = Channels::C;
   const RpinnFusedLayer &layer = field.layers[field.field->num_hidden - 1], &output = field.layers[field.field->num_hidden];
   float *outputs = block.shared + field.field->outputs + thread;
   const float *parts = block.bars() + thread;
-  int count = layer.out_groups * S::PARTS;
+  float sum[C];
   RPINN_UNROLL
-  for (int c = 0; c < C; c++) {
-    float sum = c ? 0.0f : block.shared[output.bias];
-    for (int part = 0; part < count; part++) sum += parts[(part * C + c) * S::POINTS];
-    outputs[c * S::POINTS] = sum;
-  }
+  for (int c = 0; c < C; c++) sum[c] = c ? 0.0f : block.shared[output.bias];
+  for (int group = 0; group < layer.out_groups; group++)
+    RPINN_UNROLL
+    for (int part = 0; part < S::PARTS; part++)
+      RPINN_UNROLL
+      for (int c = 0; c < C; c++) sum[c] += parts[(group * S::GROUP_ROWS + part) * Channels::ROW + c * S::POINTS];
+  RPINN_UNROLL
+  for (int c = 0; c < C; c++) outputs[c * S::POINTS] = sum[c];
 }
 
 template <class S> RPINN_INLINE void field_forward(const FusedBlock<S> &block, const FusedField<S> &field, int tile) {
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
-    if (thread < S::POINTS) own.point = block.fused->points[tile * S::POINTS + thread]; /* long before it is needed */
+    own.point = thread < S::POINTS ? block.fused->points[tile * S::POINTS + thread] : -1; /* long before it is needed */
 #define RPINN_CALL(SHAPE) activate_again<S, SHAPE>(block, field, 0, thread)
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
@@ -381,6 +448,30 @@ template <class S> RPINN_INLINE void clear_outputs(float *outputs) {
   for (int c = 0; c < S::MOST_CHANNELS; c++) outputs[c * S::POINTS] = 0;
 }
 
+/* The same for a program that is linear in its channels. */
+template <class S>
+RPINN_INLINE void linear_at(const FusedBlock<S> &block, const Member<float, false> &member, const RpinnDeviceItem &item,
+                            const RpinnFusedChannels *channels, int place, int thread) {
+  const int num_fields = member.work->num_fields;
+  RowData data = row_data(member, item, place);
+  float R = 0, weight;
+  for (int f = 0; f < num_fields; f++) {
+    const float *outputs = block.shared + block.field(f)->outputs + thread;
+    R += channels[f].shift;
+    RPINN_UNROLL
+    for (int c = 0; c < S::MOST_CHANNELS; c++)
+      if (channels[f].factors[c] != 0) R = multiply_add(channels[f].factors[c], outputs[c * S::POINTS], R);
+  }
+  double *unknown_slopes = member.unknown_slopes + (int64_t)(item.first_result + place) * member.work->num_unknowns;
+  for (int k = 0; k < member.work->num_unknowns; k++) unknown_slopes[k] = 0;
+  if (!point_weight(member, item, data, place, R, false, weight)) weight = 0;
+  for (int f = 0; f < num_fields; f++) {
+    float *bars = block.shared + block.field(f)->outputs + thread;
+    RPINN_UNROLL
+    for (int c = 0; c < S::MOST_CHANNELS; c++) bars[c * S::POINTS] = channels[f].factors[c] != 0 ? channels[f].factors[c] * weight : 0.0f;
+  }
+}
+
 /* The program of a point: outputs become bars in their place. */
 template <class S>
 RPINN_INLINE void program_at(const FusedBlock<S> &block, const Member<float, false> &member, RpinnFusedPoint point, int thread) {
@@ -388,6 +479,10 @@ RPINN_INLINE void program_at(const FusedBlock<S> &block, const Member<float, fal
   const int index = point / RPINN_FUSED_MOST_PLACE, place = point % RPINN_FUSED_MOST_PLACE;
   const RpinnDeviceItem &item = work.items[index];
   const RpinnFusedChannels *channels = block.template table<RpinnFusedChannels>(block.fused->channels) + index * work.num_fields;
+  if (channels->is_linear) {
+    linear_at(block, member, item, channels, place, thread);
+    return;
+  }
   float registers[2 * OWN_REGISTERS];
   bool fits = item.num_instructions <= OWN_REGISTERS;
   PointProgram<float> program;
@@ -431,9 +526,12 @@ struct Settling {
   Four<float> *records;
 };
 
+/* Is the kernel compiled for Adam's iterations, too? */
+template <class S> struct HasAdam { enum { VALUE = 1 }; };
+
 template <class S> RPINN_INLINE Settling settling_of(const FusedBlock<S> &block, int step) {
   const RpinnDeviceCall &call = *block.call;
-  Settling how = {true, true, call.task == RPINN_TASK_ADAM, 0, 0, 0, 0, 0, block.in_layout(call.gradient), 0};
+  Settling how = {true, true, HasAdam<S>::VALUE && call.task == RPINN_TASK_ADAM, 0, 0, 0, 0, 0, block.in_layout(call.gradient), 0};
   if (!how.is_adam) return how;
   const RpinnDeviceAdamStep own = call.steps[(int64_t)call.step_row[block.member] * call.num_steps + step];
   how.rate = (float)own.rate;
@@ -445,11 +543,12 @@ template <class S> RPINN_INLINE Settling settling_of(const FusedBlock<S> &block,
   return how;
 }
 
-/* A load that stays where it is written: the compiler would make all of them at once, and has no room for it. */
+/* A load that stays where it is written, for the compiler would make all of them at once and has no room for it, and that leaves the
+ * first cache to what is read again. */
 RPINN_INLINE Four<float> load_now(const Four<float> *from) {
 #if defined(__CUDACC__)
   Four<float> four;
-  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(four.at[0]), "=f"(four.at[1]), "=f"(four.at[2]), "=f"(four.at[3])
                : "l"(from));
   return four;
@@ -458,127 +557,156 @@ RPINN_INLINE Four<float> load_now(const Four<float> *from) {
 #endif
 }
 
-/* COUNT parameters at places of the device's layout, with their values in shared memory; place -1: none.
+/* A parameter by its record (m, v, prior_scale, prior_shift), of which m and v move:
  *
  *   m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  theta -= rate m / (root_scale sqrt(v) + epsilon), where
  *   g = gradient + prior_scale theta - prior_shift */
-template <int COUNT> struct AdamPart {
-  Four<float> record[COUNT]; /* m, v, prior_scale, prior_shift */
-
-  RPINN_INLINE_METHOD void load(const Settling &how, const int *place) {
-    RPINN_UNROLL
-    for (int e = 0; e < COUNT; e++) record[e] = load_now(how.records + (place[e] < 0 ? 0 : place[e]));
-  }
-  RPINN_INLINE_METHOD void move(const Settling &how, const int *place, float *const *value, const float *gradient) const {
-    RPINN_UNROLL
-    for (int e = 0; e < COUNT; e++) {
-      if (place[e] < 0) continue;
-      float theta = *value[e], g = multiply_add(record[e].at[2], theta, gradient[e] - record[e].at[3]);
-      float m = multiply_add(how.beta1, record[e].at[0] - g, g), v = multiply_add(how.beta2, record[e].at[1] - g * g, g * g);
-      store_two((float *)(how.records + place[e]), m, v);
-      *value[e] = multiply_add(-how.rate * m, short_inverse(multiply_add(short_root(v), how.root_scale, how.epsilon)), theta);
-    }
-  }
-};
+RPINN_INLINE float move_parameter(const Settling &how, Four<float> &record, float theta, float gradient) {
+  float g = multiply_add(record.at[2], theta, gradient - record.at[3]), square = g * g;
+  record.at[0] = multiply_add(how.beta1, record.at[0] - g, g);
+  record.at[1] = multiply_add(how.beta2, record.at[1] - square, square);
+  float root = multiply_add(short_root(record.at[1]), how.root_scale, how.epsilon);
+  return multiply_add(-how.rate * record.at[0], short_inverse(root), theta);
+}
 
 /* One parameter. What it needs of memory is asked for before the sum is known. */
 struct SettledOne {
   int place;
   float before;
-  AdamPart<1> part;
+  Four<float> record;
 
   RPINN_INLINE_METHOD void load(const Settling &how, int own_place) {
+    clear();
     place = own_place;
-    before = how.is_first ? 0.0f : how.gradient[place];
-    if (how.is_adam && how.is_last) part.load(how, &place);
+    if (!how.is_first) before = how.gradient[place];
+    if (how.is_adam && how.is_last) record = load_now(how.records + place);
   }
-  RPINN_INLINE_METHOD void settle(const Settling &how, float *value, float sum) const {
-    sum += before;
-    if (how.is_adam && how.is_last)
-      part.move(how, &place, &value, &sum);
-    else
-      how.gradient[place] = sum;
+  RPINN_INLINE_METHOD void clear() {
+    place = 0;
+    before = 0;
+    record = Four<float>{{0, 0, 0, 0}};
+  }
+  RPINN_INLINE_METHOD void settle(const Settling &how, float *value, float sum) {
+    if (how.is_adam && how.is_last) {
+      *value = move_parameter(how, record, *value, sum + before);
+      store_two((float *)(how.records + place), record.at[0], record.at[1]);
+    } else {
+      how.gradient[place] = sum + before;
+    }
   }
 };
 
-/* Places of a row of a thread's entries in a layer's weights. */
-template <class S>
-RPINN_INLINE void entry_places(const RpinnFusedLayer &layer, const GradientPlace &own, int i, int (&place)[S::GRADIENT_COLUMNS]) {
-  int row = S::gradient_row(own, i);
+/* A thread's entries of the weights of a hidden layer, column by column; columns and rows that the layer lacks stand for its last. */
+template <class S> struct EntryColumns {
+  enum { COUNT = S::GRADIENT_COLUMNS };
+  int column[COUNT];
+  bool is_there[COUNT];
+};
+
+template <class S> RPINN_INLINE EntryColumns<S> entry_columns(const RpinnFusedLayer &layer, const GradientPlace &own) {
+  EntryColumns<S> columns;
   RPINN_UNROLL
   for (int j = 0; j < S::GRADIENT_COLUMNS; j++) {
-    int column = S::gradient_column(own, i, j);
-    place[j] = row < layer.num_out && column < layer.num_in ? layer.layout_weights + row * layer.layout_stride + column : -1;
+    int column = S::gradient_column(own, j);
+    columns.is_there[j] = column < layer.num_in;
+    columns.column[j] = column < layer.num_in ? column : layer.num_in - 1;
   }
+  return columns;
 }
 
-/* The weights of a hidden layer. Adam takes a row of the thread's entries at a time, the loads of the next row before its
- * work. */
-template <class S>
-RPINN_INLINE void settle_weights(const FusedBlock<S> &block, const Settling &how, const RpinnFusedLayer &layer,
-                                 const GradientPlace &own, typename S::GradientSums &sums) {
-  const int COUNT = S::GRADIENT_COLUMNS;
-  int place[COUNT];
-  if (!how.is_first)
-    RPINN_UNROLL
-    for (int i = 0; i < S::GRADIENT_ROWS; i++) {
-      entry_places<S>(layer, own, i, place);
+/* What a row of them needs of memory, asked for before its work. */
+template <class S> struct EntryRow {
+  enum { COUNT = S::GRADIENT_COLUMNS };
+  Four<float> record[COUNT];
+  float before[COUNT];
+
+  RPINN_INLINE_METHOD void load(const Settling &how, const RpinnFusedLayer &layer, const GradientPlace &own,
+                                const EntryColumns<S> &columns, int i) {
+    int row = S::gradient_row(own, i), place = layer.layout_weights + (row < layer.num_out ? row : layer.num_out - 1) * layer.layout_stride;
+    clear();
+    if (!how.is_first)
       RPINN_UNROLL
-      for (int j = 0; j < COUNT; j++) sums[i][j] += how.gradient[place[j] < 0 ? 0 : place[j]];
-    }
-  if (!how.is_adam || !how.is_last) {
+      for (int j = 0; j < COUNT; j++) before[j] = how.gradient[place + columns.column[j]];
+    if (how.is_adam && how.is_last)
+      RPINN_UNROLL
+      for (int j = 0; j < COUNT; j++) record[j] = load_now(how.records + place + columns.column[j]);
+  }
+  RPINN_INLINE_METHOD void clear() {
     RPINN_UNROLL
-    for (int i = 0; i < S::GRADIENT_ROWS; i++) {
-      entry_places<S>(layer, own, i, place);
+    for (int j = 0; j < COUNT; j++) {
+      before[j] = 0;
+      record[j] = Four<float>{{0, 0, 0, 0}};
+    }
+  }
+  /* sums: where those of the row lie */
+  RPINN_INLINE_METHOD void settle(const Settling &how, const RpinnFusedLayer &layer, const GradientPlace &own,
+                                  const EntryColumns<S> &columns, int i, float *weights, const float *sums) {
+    int row = S::gradient_row(own, i), place = layer.layout_weights + row * layer.layout_stride;
+    bool has_row = row < layer.num_out;
+    float *of_row = weights + S::weight_place(0, row);
+    if (!how.is_adam || !how.is_last) {
       RPINN_UNROLL
       for (int j = 0; j < COUNT; j++)
-        if (place[j] >= 0) how.gradient[place[j]] = sums[i][j];
+        if (has_row && columns.is_there[j]) how.gradient[place + columns.column[j]] = sums[j] + before[j];
+      return;
     }
-    return;
-  }
-  AdamPart<COUNT> part[2];
-  float *value[COUNT];
-  RPINN_UNROLL
-  for (int i = 0; i <= S::GRADIENT_ROWS; i++) {
-    if (i < S::GRADIENT_ROWS) {
-      entry_places<S>(layer, own, i, place);
-      part[i % 2].load(how, place);
-    }
-    if (i == 0) continue;
-    entry_places<S>(layer, own, i - 1, place);
     RPINN_UNROLL
-    for (int j = 0; j < COUNT; j++)
-      value[j] = block.shared + layer.weights + S::weight_place(S::gradient_column(own, i - 1, j), S::gradient_row(own, i - 1));
-    part[(i - 1) % 2].move(how, place, value, sums[i - 1]);
+    for (int j = 0; j < COUNT; j++) {
+      bool is_there = has_row && columns.is_there[j];
+      float *value = of_row + columns.column[j] * S::STRIDE;
+      float moved = move_parameter(how, record[j], is_there ? *value : 0.0f, sums[j] + before[j]);
+      if (is_there) *value = moved;
+      if (is_there) store_two((float *)(how.records + place + columns.column[j]), record[j].at[0], record[j].at[1]);
+    }
+  }
+};
+
+/* Sums of a thread's entries wait in its places of the plane of activations, [thread][entry], an odd number of floats apart. */
+template <class S> RPINN_INLINE float *entries_of(const FusedBlock<S> &block, int thread) {
+  return block.activations() + thread * S::ENTRIES_STEP;
+}
+template <class S> RPINN_INLINE void store_entries(const FusedBlock<S> &block, int thread, const typename S::GradientSums &sums) {
+  RPINN_UNROLL
+  for (int i = 0; i < S::GRADIENT_ROWS; i++)
+    RPINN_UNROLL
+    for (int j = 0; j < S::GRADIENT_COLUMNS; j++) entries_of(block, thread)[i * S::GRADIENT_COLUMNS + j] = sums[i][j];
+}
+
+/* The weights of a hidden layer, of which `first` has been asked for. */
+template <class S>
+RPINN_INLINE void settle_weights(const FusedBlock<S> &block, const Settling &how, const RpinnFusedLayer &layer,
+                                 const GradientPlace &own, int thread, EntryRow<S> &first) {
+  const EntryColumns<S> columns = entry_columns<S>(layer, own);
+  const float *sums = entries_of(block, thread);
+  float *weights = block.shared + layer.weights;
+  EntryRow<S> second;
+  RPINN_UNROLL_ONE
+  for (int i = 0; i < S::GRADIENT_ROWS; i += 2, sums += 2 * S::GRADIENT_COLUMNS) {
+    second.load(how, layer, own, columns, i + 1);
+    first.settle(how, layer, own, columns, i, weights, sums);
+    if (i + 2 < S::GRADIENT_ROWS) first.load(how, layer, own, columns, i + 2);
+    second.settle(how, layer, own, columns, i + 1, weights, sums + S::GRADIENT_COLUMNS);
   }
 }
 
 /* ---- the way back ---- */
 
-template <class S, int SHAPE> RPINN_INLINE void store_bars(const FusedBlock<S> &block, const FusedPlace &place, int row, int rows,
-                                                           const float (&bar)[2][FusedChannels<S, SHAPE>::C]) {
-  typedef FusedChannels<S, SHAPE> Channels;
-  float *to = block.bars() + row * Channels::ROW + 2 * place.pair;
-  RPINN_UNROLL
-  for (int c = 0; c < Channels::C; c++)
-    if (S::has_room(row, rows))
-      store_two(to + c * S::POINTS, S::operand(bar[0][c]), S::operand(bar[1][c]));
-}
+/* From row to row of the plane of bars where the parameters of the first layer find their sums: room for those of the bias and of
+ * each weight, or for what the level above sends back. */
+template <class S> RPINN_INLINE int first_sums_row(int shape) { return S::row_size(shape == 2 ? 2 + S::FIRSTS : 1 + S::FIRSTS); }
 
-/* What the parameters of a unit of the first layer get of two points, to the plane of bars, [parameter][unit][pair]: its bias, then its
- * weights. */
+/* What the parameters of a unit of the first layer get of two points: its bias, then its weights, [parameter][point]. */
 template <class S, int SHAPE>
-RPINN_INLINE void store_first_sums(const FusedBlock<S> &block, const FusedField<S> &field, const FusedInputs<S> &inputs,
-                                   const FusedPlace &place, int row, const float (&bar)[2][FusedChannels<S, SHAPE>::C]) {
-  float *to = block.bars() + row * (S::PAIRS | 1) + place.pair;
-  int step = field.layers[0].num_out * (S::PAIRS | 1);
-  if (row >= field.layers[0].num_out) return;
-  *to = bar[0][0] + bar[1][0];
+RPINN_INLINE void store_first_sums(float *to, const FusedInputs<S> &inputs, const float (&bar)[2][FusedChannels<S, SHAPE>::C]) {
+  store_two(to, bar[0][0], bar[1][0]);
   RPINN_UNROLL
   for (int d = 0; d < S::FIRSTS; d++) {
-    float sum = multiply_add(bar[0][0], inputs.x[d].x, bar[1][0] * inputs.x[d].y);
-    if constexpr (FusedChannels<S, SHAPE>::FIRST > 0) sum += bar[0][1 + d] + bar[1][1 + d];
-    if (d < field.field->num_inputs) to[(1 + d) * step] = sum;
+    float x = bar[0][0] * inputs.x[d].x, y = bar[1][0] * inputs.x[d].y;
+    if constexpr (FusedChannels<S, SHAPE>::FIRST > 0) {
+      x += bar[0][1 + d];
+      y += bar[1][1 + d];
+    }
+    store_two(to + (1 + d) * S::POINTS, x, y);
   }
 }
 
@@ -591,25 +719,24 @@ template <class S, int SHAPE> RPINN_INLINE void reverse_last(const FusedBlock<S>
   FusedPlace place;
   if (!find_place<S>(thread, layer.out_groups, place)) return;
   typename Channels::Jet jet = jet_of<S, SHAPE>(field);
-  const float *outputs = block.shared + field.field->outputs + 2 * place.pair, *kept = kept_place(block, field, level, thread);
+  const float *kept = kept_place(block, field, level, thread);
   int rows = padded_rows<S>(layer.num_out);
   float out[2][C];
-  RPINN_UNROLL
-  for (int c = 0; c < C; c++) {
-    Two two = load_two(outputs + c * S::POINTS);
-    out[0][c] = two.x;
-    out[1][c] = two.y;
-  }
-  RPINN_UNROLL
+  load_row<S, C>(block.shared + field.field->outputs + 2 * place.pair, out);
+  if (!block.fused->keeps_last)
+    RPINN_UNROLL
+    for (int c = 0; c < C; c++)
+      store_two(block.bars() + S::row(place, 0) * Channels::ROW + c * S::POINTS + 2 * place.pair, own.first[c][0], own.first[c][1]);
+  RPINN_UNROLL_ONE
   for (int i = 0; i < S::ROWS; i++) {
     int row = S::row(place, i);
-    float weight = block.shared[output.weights + row], sum = 0;
-    float z[2][C], bar[2][C];
+    float *at = block.bars() + row * Channels::ROW + 2 * place.pair;
+    float z[2][C], bar[2][C], weight = block.shared[output.weights + row], sum = 0;
+    if (!S::has_room(row, rows)) continue;
     if (block.fused->keeps_last)
       load_kept<S, C>(block, kept, i, z);
     else
-      RPINN_UNROLL
-      for (int q = 0; q < 2; q++) channels_of<S, SHAPE>(own.sums, i, q, z[q]);
+      load_row<S, C>(at, z);
     RPINN_UNROLL
     for (int q = 0; q < 2; q++) {
       float a[C];
@@ -621,8 +748,8 @@ template <class S, int SHAPE> RPINN_INLINE void reverse_last(const FusedBlock<S>
       }
       jet.reverse(z[q], bar[q]);
     }
-    own.output[i] = sum;
-    store_bars<S, SHAPE>(block, place, row, rows, bar);
+    rows_of(block, thread).output[i] = sum;
+    store_operands<S, C>(at, bar);
   }
 }
 
@@ -645,6 +772,52 @@ template <class S> RPINN_INLINE float sum_of_points(const float *from) {
   return (sum.at[0] + sum.at[1]) + (sum.at[2] + sum.at[3]);
 }
 
+/* Sums of the weights to the output, [unit][pair] behind the entries of all threads. */
+template <class S> RPINN_INLINE float *output_sums(const FusedBlock<S> &block) {
+  return entries_of(block, block.fused->num_threads);
+}
+template <class S>
+RPINN_INLINE void store_output_sums(const FusedBlock<S> &block, const FusedField<S> &field, int thread) {
+  const RpinnFusedLayer &last = field.layers[field.field->num_hidden - 1];
+  FusedPlace place;
+  if (!find_place<S>(thread, last.out_groups, place)) return;
+  RPINN_UNROLL_ONE
+  for (int i = 0; i < S::ROWS; i++)
+    if (S::row(place, i) < last.num_out) output_sums(block)[S::row(place, i) * (S::PAIRS | 1) + place.pair] = rows_of(block, thread).output[i];
+}
+
+/* What came back to the outputs of a hidden layer, through its activation: the bars of the level below, or of the first layer the sums
+ * of its parameters. */
+template <class S, int SHAPE, bool IS_FIRST>
+RPINN_INLINE void reverse_activation(const FusedBlock<S> &block, const FusedField<S> &field, int level, int thread,
+                                     const FusedPlace &place, const typename S::Sums &sums) {
+  typedef FusedChannels<S, SHAPE> Channels;
+  const int C = Channels::C, ROW = IS_FIRST && SHAPE == 0 ? S::row_size(1 + S::FIRSTS) : Channels::ROW;
+  typename Channels::Jet jet = jet_of<S, SHAPE>(field);
+  FusedInputs<S> inputs = inputs_of(block, field, place.pair);
+  const float *kept = IS_FIRST ? 0 : kept_place(block, field, level, thread);
+  int rows = padded_rows<S>(field.layers[level].num_out);
+  store_sums<S, C, ROW>(block.bars(), place, rows, sums);
+  RPINN_UNROLL_ONE
+  for (int i = 0; i < S::ROWS; i++) {
+    int row = S::row(place, i);
+    float *at = block.bars() + row * ROW + 2 * place.pair;
+    float z[2][C], bar[2][C];
+    if (!S::has_room(row, rows)) continue;
+    if constexpr (IS_FIRST)
+      first_jet<S, SHAPE>(block, field, inputs, row, z);
+    else
+      load_kept<S, C>(block, kept, i, z);
+    load_row<S, C>(at, bar);
+    jet.reverse(z[0], bar[0]);
+    jet.reverse(z[1], bar[1]);
+    if constexpr (IS_FIRST)
+      store_first_sums<S, SHAPE>(at, inputs, bar);
+    else
+      store_operands<S, C>(at, bar);
+  }
+}
+
 /* A level: bars of its outputs are in their plane, activations of its inputs in theirs. */
 template <class S, int SHAPE>
 RPINN_INLINE void reverse_layer(const FusedBlock<S> &block, const FusedField<S> &field, const Settling &how, int level) {
@@ -653,51 +826,43 @@ RPINN_INLINE void reverse_layer(const FusedBlock<S> &block, const FusedField<S> 
   const RpinnFusedLayer layer = field.layers[level];
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     SettledOne bias;
-    if (thread < layer.num_out) bias.load(how, layer.layout_bias + thread);
+    if (thread < layer.num_out)
+      bias.load(how, layer.layout_bias + thread);
+    else
+      bias.clear();
     GradientPlace entries = S::gradient_place(thread, layer);
-    if (entries.works) S::template gradient<C>(layer, entries, block.bars(), block.activations(), own.gradient);
+    if (entries.works)
+      S::template gradient<C>(layer, entries, block.bars(), block.activations(), own.gradient);
+    else
+      clear_entries<S>(own.gradient);
     FusedPlace place;
-    if (find_place<S>(thread, layer.in_groups, place))
+    if (find_place<S>(thread, layer.in_groups, place)) {
       S::template backward<C>(layer, place, block.shared + layer.weights, block.bars(), own.sums);
+      clear_sums<S, C>(own.sums);
+    } else {
+      clear_sums<S, 0>(own.sums);
+    }
     if (thread < layer.num_out)
       bias.settle(how, block.shared + layer.bias + thread, sum_of_points<S>(block.bars() + thread * Channels::ROW));
   });
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     FusedPlace place;
-    if (find_place<S>(thread, layer.in_groups, place)) {
-      typename Channels::Jet jet = jet_of<S, SHAPE>(field);
-      FusedInputs<S> inputs = inputs_of(block, field, place.pair);
-      const float *kept = level > 1 ? kept_place(block, field, level - 1, thread) : 0;
-      int rows = padded_rows<S>(layer.num_in);
-      RPINN_UNROLL
-      for (int i = 0; i < S::ROWS; i++) {
-        int row = S::row(place, i);
-        float z[2][C], bar[2][C];
-        if (level > 1)
-          load_kept<S, C>(block, kept, i, z);
-        else
-          first_jet<S, SHAPE>(block, field, inputs, row, z);
-        RPINN_UNROLL
-        for (int q = 0; q < 2; q++) {
-          channels_of<S, SHAPE>(own.sums, i, q, bar[q]);
-          jet.reverse(z[q], bar[q]);
-        }
-        if (level > 1)
-          store_bars<S, SHAPE>(block, place, row, rows, bar);
-        else if (S::has_room(row, rows))
-          store_first_sums<S, SHAPE>(block, field, inputs, place, row, bar);
-      }
-    }
-    if (level > 1) activate_again<S, SHAPE>(block, field, level - 2, thread);
     GradientPlace entries = S::gradient_place(thread, layer);
-    if (entries.works) settle_weights(block, how, layer, entries, own.gradient);
-    if (level > 1) return;
-    /* The plane of activations is free: sums of the weights to the output wait there. */
-    const RpinnFusedLayer &last = field.layers[field.field->num_hidden - 1];
-    if (find_place<S>(thread, last.out_groups, place))
-      RPINN_UNROLL
-      for (int i = 0; i < S::ROWS; i++)
-        if (S::row(place, i) < last.num_out) block.activations()[S::row(place, i) * (S::PAIRS | 1) + place.pair] = own.output[i];
+    EntryRow<S> row;
+    if (entries.works) {
+      store_entries<S>(block, thread, own.gradient);
+      row.load(how, layer, entries, entry_columns<S>(layer, entries), 0);
+    } else {
+      row.clear();
+    }
+    if (find_place<S>(thread, layer.in_groups, place)) {
+      if (level > 1)
+        reverse_activation<S, SHAPE, false>(block, field, level - 1, thread, place, own.sums);
+      else
+        reverse_activation<S, SHAPE, true>(block, field, level - 1, thread, place, own.sums);
+    }
+    if (entries.works) settle_weights<S>(block, how, layer, entries, thread, row);
+    if (level == 1) store_output_sums(block, field, thread);
   });
 }
 
@@ -716,7 +881,7 @@ template <class S> RPINN_INLINE float sum_of_pairs(const float *from) {
 template <class S>
 RPINN_INLINE void settle_small(const FusedBlock<S> &block, const FusedField<S> &field, const Settling &how, int thread) {
   const RpinnFusedLayer &first = field.layers[0], &output = field.layers[field.field->num_hidden];
-  const int width = first.num_out, count = (1 + first.num_in) * width;
+  const int width = first.num_out, count = (1 + first.num_in) * width, row_step = first_sums_row<S>(field.use->shape);
   for (int index = thread; index <= count + output.num_in; index += block.fused->num_threads) {
     int input = (index >= width) + (index >= 2 * width) - 1, row = index - (input + 1) * width, last = index - count;
     bool is_first = index < count, is_bias = last == output.num_in;
@@ -731,7 +896,8 @@ RPINN_INLINE void settle_small(const FusedBlock<S> &block, const FusedField<S> &
     SettledOne one;
     one.load(how, place);
     float sum = is_bias ? sum_of_points<S>(block.shared + field.field->outputs)
-                        : sum_of_pairs<S>((is_first ? block.bars() + index * (S::PAIRS | 1) : block.activations() + last * (S::PAIRS | 1)));
+                  : is_first ? sum_of_points<S>(block.bars() + row * row_step + (1 + input) * S::POINTS)
+                             : sum_of_pairs<S>(output_sums(block) + last * (S::PAIRS | 1));
     one.settle(how, block.shared + value, sum);
   }
 }
@@ -748,6 +914,12 @@ template <class S> RPINN_INLINE void field_reverse(const FusedBlock<S> &block, c
 #define RPINN_CALL(SHAPE) reverse_layer<S, SHAPE>(block, field, how, level)
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
+    if (level == 1) break;
+    each_thread(block, [&](int thread, FusedOwn<S> &) {
+#define RPINN_CALL(SHAPE) activate_again<S, SHAPE>(block, field, level - 2, thread)
+      RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
+#undef RPINN_CALL
+    });
   }
   each_thread(block, [&](int thread, FusedOwn<S> &) { settle_small(block, field, how, thread); });
 }
@@ -813,10 +985,14 @@ template <class S, class Move> RPINN_INLINE void move_parameters(const FusedBloc
   for (int i = thread; i < work.num_unknowns; i += step) move(work.unknowns + i, block.fused->unknowns + i);
 }
 
-template <class S> RPINN_INLINE void load_parameters(const FusedBlock<S> &block, const float *theta) {
+template <class S> RPINN_INLINE void clear_shared(const FusedBlock<S> &block) {
   each_thread(block, [&](int thread, FusedOwn<S> &) {
     for (int i = thread; i < block.fused->shared_size; i += block.fused->num_threads) block.shared[i] = 0;
   });
+}
+
+template <class S> RPINN_INLINE void load_parameters(const FusedBlock<S> &block, const float *theta) {
+  clear_shared(block);
   each_thread(block, [&](int thread, FusedOwn<S> &) {
     move_parameters(block, thread, [&](int from, int to) { block.shared[to] = theta[from]; });
   });
@@ -831,27 +1007,29 @@ template <class S> RPINN_INLINE void store_parameters(const FusedBlock<S> &block
 
 /* ---- the whole ---- */
 
-template <class S> RPINN_INLINE void fused_gradient(const FusedBlock<S> &block, int step) {
+template <class S> RPINN_INLINE void fused_tile(const FusedBlock<S> &block, const Settling &how, int tile) {
   int num_fields = block.work->num_fields;
-  Settling how = settling_of(block, step);
-  for (int tile = 0; tile < block.fused->num_tiles; tile++) {
-    const RpinnFusedUse *uses = block.template table<RpinnFusedUse>(block.fused->uses) + tile * num_fields;
-    for (int f = 0; f < num_fields; f++) {
-      FusedField<S> field = {block.field(f), block.layer(block.field(f)->first_layer), uses + f};
-      if (field.use->shape < 0) continue;
-      field_forward(block, field, tile);
-      each_point<S>(block, [&](int thread) {
+  const RpinnFusedUse *uses = block.template table<RpinnFusedUse>(block.fused->uses) + tile * num_fields;
+  for (int f = 0; f < num_fields; f++) {
+    FusedField<S> field = {block.field(f), block.layer(block.field(f)->first_layer), uses + f};
+    if (field.use->shape < 0) continue;
+    field_forward(block, field, tile);
+    each_point<S>(block, [&](int thread) {
 #define RPINN_CALL(SHAPE) sum_outputs<S, SHAPE>(block, field, thread)
-        RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
+      RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
-      });
-    }
-    tile_programs(block);
-    for (int f = 0; f < num_fields && block.call->wants_gradient; f++) {
-      FusedField<S> field = {block.field(f), block.layer(block.field(f)->first_layer), uses + f};
-      if (field.use->shape >= 0) field_reverse(block, field, how);
-    }
+    });
   }
+  tile_programs(block);
+  for (int f = 0; f < num_fields && block.call->wants_gradient; f++) {
+    FusedField<S> field = {block.field(f), block.layer(block.field(f)->first_layer), uses + f};
+    if (field.use->shape >= 0) field_reverse(block, field, how);
+  }
+}
+
+template <class S> RPINN_INLINE void fused_gradient(const FusedBlock<S> &block, int step) {
+  Settling how = settling_of(block, step);
+  for (int tile = 0; tile < block.fused->num_tiles; tile++) fused_tile(block, how, tile);
   if (block.call->wants_gradient) settle_unknowns(block, unknown_slopes_of(block), how);
 }
 
@@ -867,11 +1045,11 @@ template <class S> RPINN_INLINE void load_tables(const FusedBlock<S> &block) {
   });
 }
 
-/* Member k of a launch. own: one for the thread, or on the host one for every thread. */
+/* Member k of a launch. own, rows: one for the thread, or on the host one for every thread. */
 template <class S>
 RPINN_INLINE void run_fused(const RpinnDeviceWork &work, const RpinnFusedWork &fused, const RpinnDeviceCall &call, int64_t k,
-                            float *shared, FusedOwn<S> *own) {
-  FusedBlock<S> block = {&work, &fused, &call, k, shared, own};
+                            float *shared, FusedOwn<S> *own, FusedRows<S> *rows) {
+  FusedBlock<S> block = {&work, &fused, &call, k, shared, own, rows};
   load_tables(block);
   bool is_adam = call.task == RPINN_TASK_ADAM;
   int num_steps = is_adam ? call.num_steps : 1;

@@ -32,7 +32,8 @@ struct GradientPlace {
   bool works;
 };
 
-template <int FIRSTS_, int POINTS_, int MOST_GROUPS, int UNITS, int ROOM_, int GRADIENT_ROWS_, int GRADIENT_COLUMNS_>
+template <int FIRSTS_, int POINTS_, int MOST_GROUPS, int UNITS, int ROOM_, int GRADIENT_ROWS_, int GRADIENT_COLUMNS_,
+          int IS_SQUARE>
 struct FusedFloat {
   enum {
     FIRSTS = FIRSTS_,
@@ -47,7 +48,8 @@ struct FusedFloat {
     INNER = GROUP_ROWS, /* units of a plane are padded to a multiple of this */
     PARTS = 1, /* of a group, into which the sum over its units falls */
     GRADIENT_ROWS = GRADIENT_ROWS_,
-    GRADIENT_COLUMNS = GRADIENT_COLUMNS_
+    GRADIENT_COLUMNS = GRADIENT_COLUMNS_,
+    ENTRIES_STEP = (GRADIENT_ROWS_ * GRADIENT_COLUMNS_) | 1
   };
   typedef float Sums[ROWS][MOST_CHANNELS][2];
   typedef float GradientSums[GRADIENT_ROWS][GRADIENT_COLUMNS];
@@ -121,13 +123,23 @@ struct FusedFloat {
     GradientPlace own;
     own.row_step = (layer.num_out + GRADIENT_ROWS - 1) / GRADIENT_ROWS;
     own.column_step = (layer.num_in + GRADIENT_COLUMNS - 1) / GRADIENT_COLUMNS;
-    own.row = thread / own.column_step;
-    own.column = thread % own.column_step;
-    own.works = own.row < own.row_step;
+    if (IS_SQUARE) {
+      enum { DOWN = RPINN_FUSED_SQUARE_ROWS, ACROSS = RPINN_FUSED_SQUARE_COLUMNS };
+      int across = (own.column_step + ACROSS - 1) / ACROSS, down = (own.row_step + DOWN - 1) / DOWN, warp = thread / 32;
+      own.row_step = DOWN * down;
+      own.column_step = ACROSS * across;
+      own.row = warp / across * DOWN + thread % 32 / ACROSS;
+      own.column = warp % across * ACROSS + thread % ACROSS;
+      own.works = warp < across * down;
+    } else {
+      own.row = thread / own.column_step;
+      own.column = thread % own.column_step;
+      own.works = own.row < own.row_step;
+    }
     return own;
   }
   static RPINN_INLINE_METHOD int gradient_row(const GradientPlace &own, int i) { return own.row + i * own.row_step; }
-  static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int, int j) { return own.column + j * own.column_step; }
+  static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int j) { return own.column + j * own.column_step; }
 
   template <int C> static RPINN_INLINE_METHOD void gradient(const RpinnFusedLayer &layer, const GradientPlace &own, const float *bars,
                                                             const float *A, GradientSums &sums) {
@@ -141,7 +153,7 @@ struct FusedFloat {
     }
     RPINN_UNROLL
     for (int j = 0; j < GRADIENT_COLUMNS; j++) {
-      int column = gradient_column(own, 0, j);
+      int column = gradient_column(own, j);
       a[j] = A + (column < layer.num_in ? column : 0) * row_size(C);
     }
     RPINN_UNROLL_THREE
@@ -205,8 +217,8 @@ private:
 };
 
 template <int FIRSTS, int POINTS, int MOST_GROUPS>
-using FusedTen = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_TEN_UNITS, RPINN_FUSED_TEN_ROOM, RPINN_FUSED_TEN_ROWS, RPINN_FUSED_TEN_COLUMNS>;
+using FusedTen = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_TEN_UNITS, RPINN_FUSED_TEN_ROOM, RPINN_FUSED_TEN_ROWS, RPINN_FUSED_TEN_COLUMNS, RPINN_FUSED_TEN_IS_SQUARE>;
 template <int FIRSTS, int POINTS, int MOST_GROUPS>
-using FusedSix = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_SIX_UNITS, RPINN_FUSED_SIX_ROOM, RPINN_FUSED_SIX_ROWS, RPINN_FUSED_SIX_COLUMNS>;
+using FusedFour = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_FOUR_UNITS, RPINN_FUSED_FOUR_ROOM, RPINN_FUSED_FOUR_ROWS, RPINN_FUSED_FOUR_COLUMNS, RPINN_FUSED_FOUR_IS_SQUARE>;
 
 #endif

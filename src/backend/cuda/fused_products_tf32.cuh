@@ -47,7 +47,8 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
     INNER = RPINN_FUSED_TF32_INNER,
     PARTS = 8,
     GRADIENT_ROWS = RPINN_FUSED_TF32_ROWS / 8,
-    GRADIENT_COLUMNS = RPINN_FUSED_TF32_COLUMNS / 4
+    GRADIENT_COLUMNS = RPINN_FUSED_TF32_COLUMNS / 4,
+    ENTRIES_STEP = (GRADIENT_ROWS * GRADIENT_COLUMNS) | 1
   };
   typedef float Sums[ROWS][MOST_CHANNELS][2];
   typedef float GradientSums[GRADIENT_ROWS][GRADIENT_COLUMNS];
@@ -79,7 +80,7 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
     return own;
   }
   static RPINN_INLINE_METHOD int gradient_row(const GradientPlace &own, int i) { return own.row + 8 * i; }
-  static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int, int j) { return own.column + j / 2 * 8 + j % 2; }
+  static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int j) { return own.column + j / 2 * 8 + j % 2; }
 
 #if defined(__CUDACC__)
   template <int C> static RPINN_INLINE_METHOD void forward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
@@ -192,7 +193,7 @@ private:
                                         GradientSums &sums) {
     for (int i = 0; i < GRADIENT_ROWS; i++)
       for (int j = 0; j < GRADIENT_COLUMNS; j++) {
-        int row = gradient_row(own, i), column = gradient_column(own, i, j);
+        int row = gradient_row(own, i), column = gradient_column(own, j);
         float sum = 0;
         for (int q = 0; q < C * POINTS && row < layer.num_out && column < layer.num_in; q++)
           sum += bars[row * row_size(C) + q] * A[column * row_size(C) + q];

@@ -20,11 +20,11 @@ enum {
 /* Kernels that are compiled, from the one to try first on: X(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) with inputs of a network, points of a tile,
  * groups of units that a layer has at most, threads of a block at most, and blocks of so many that a multiprocessor is to have. PRODUCTS: how products are
  * made and laid out. In FP32 a thread has all units of a group and two points: groups of ten units with room for twelve and six times
- * five entries of a gradient where a block has few threads (TEN), groups of six and four times four entries where it has many (SIX).
+ * five entries of a gradient where a block has few threads (TEN), groups of four and four times four entries where it has many (FOUR).
  * With tensor cores (TF32) a warp has 32 units and eight points, and 32 times 16 entries of a gradient. */
 #define RPINN_FUSED_LIST(X)                                                                                  \
   X(LINE, TEN, 1, 36, 5, 384, 1)                                                                             \
-  X(PLANE, SIX, 2, 48, 10, 256, 1)                                                                           \
+  X(PLANE, FOUR, 2, 48, 15, 384, 1)                                                                          \
   X(WIDE, TEN, 2, 40, 8, 256, 1)                                                                             \
   X(LINE_TF32, TF32, 1, 40, 2, 320, 2)                                                                       \
   X(PLANE_TF32, TF32, 2, 40, 2, 320, 1)
@@ -34,18 +34,20 @@ typedef enum RpinnFusedKernel {
   RPINN_FUSED_LIST(RPINN_FUSED_ENUMERATOR) RPINN_NUM_FUSED_KERNELS
 } RpinnFusedKernel;
 
-/* Y(PRODUCTS, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS): units of a group and the room that their weights have, what a row of
- * weights has beside its groups, units of a plane padded to a multiple of INNER, entries of a gradient (of a thread, or of a warp). */
+/* Y(PRODUCTS, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS, IS_SQUARE): units of a group and the room that their weights have, what
+ * a row of weights has beside its groups, units of a plane padded to a multiple of INNER, entries of a gradient (of a thread, or of a
+ * warp), and whether a warp has four times eight threads' entries rather than those of threads one after the other. */
 #define RPINN_FUSED_PRODUCTS_LIST(Y)                                                                         \
-  Y(TEN, 0, 10, 12, 0, 10, 6, 5)                                                                             \
-  Y(SIX, 0, 6, 6, 0, 6, 4, 4)                                                                                \
-  Y(TF32, 1, 32, 32, 8, 8, 32, 16)
+  Y(TEN, 0, 10, 12, 0, 10, 6, 5, 0)                                                                          \
+  Y(FOUR, 0, 4, 4, 0, 4, 4, 4, 1)                                                                            \
+  Y(TF32, 1, 32, 32, 8, 8, 32, 16, 0)
 
-#define RPINN_FUSED_PRODUCTS_ENUMERATORS(NAME, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS)            \
+#define RPINN_FUSED_PRODUCTS_ENUMERATORS(NAME, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS, IS_SQUARE) \
   RPINN_FUSED_##NAME##_UNITS = UNITS, RPINN_FUSED_##NAME##_ROOM = ROOM, RPINN_FUSED_##NAME##_SPARE = SPARE,  \
   RPINN_FUSED_##NAME##_INNER = INNER, RPINN_FUSED_##NAME##_ROWS = ROWS,                                      \
-  RPINN_FUSED_##NAME##_COLUMNS = COLUMNS,
+  RPINN_FUSED_##NAME##_COLUMNS = COLUMNS, RPINN_FUSED_##NAME##_IS_SQUARE = IS_SQUARE,
 enum { RPINN_FUSED_PRODUCTS_LIST(RPINN_FUSED_PRODUCTS_ENUMERATORS) RPINN_FUSED_MOST_PLACE = 1 << 20 };
+enum { RPINN_FUSED_SQUARE_ROWS = 4, RPINN_FUSED_SQUARE_COLUMNS = 8 }; /* threads of a warp, see above */
 
 /* A layer of a network. Places are in shared memory, but for those of the device's layout (device_tables.h). */
 typedef struct RpinnFusedLayer {
@@ -76,9 +78,12 @@ typedef struct RpinnFusedUse {
 /* A point of a tile: item * RPINN_FUSED_MOST_PLACE + place in the item; -1: none. */
 typedef int32_t RpinnFusedPoint;
 
-/* The channels of a field in an item: which of the tile's each of them is. */
+/* The channels of a field in an item: which of the tile's each of them is. Where the item's program is linear in its channels with
+ * factors that are the same at all points, result = shift + sum over fields and the tile's channels of factor times channel. */
 typedef struct RpinnFusedChannels {
-  int8_t count, from[7];
+  int8_t count, from[6], is_linear; /* is_linear: of the item, the same for all its fields */
+  float shift;                      /* what the field has of it */
+  float factors[RPINN_FUSED_MOST_CHANNELS];
 } RpinnFusedChannels;
 
 typedef struct RpinnFusedWork {

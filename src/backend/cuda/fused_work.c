@@ -9,6 +9,7 @@
 #include "channel_map.h"
 
 enum {
+  WARP = 32,
   LEAST_THREADS = 64,
   LEAST_TF32_WIDTH = 24,
   BLOCK_SHARED = 1024, /* bytes that the device keeps of each block's shared memory */
@@ -17,12 +18,12 @@ enum {
 };
 
 typedef struct Products {
-  bool is_tf32;
+  bool is_tf32, is_square;
   size_t units, room, spare, inner, rows, columns;
 } Products;
 
-#define RPINN_PRODUCTS(NAME, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS)                              \
-  static const Products NAME = {IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS};
+#define RPINN_PRODUCTS(NAME, IS_TF32, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS, IS_SQUARE)                   \
+  static const Products NAME = {IS_TF32, IS_SQUARE, UNITS, ROOM, SPARE, INNER, ROWS, COLUMNS};
 RPINN_FUSED_PRODUCTS_LIST(RPINN_PRODUCTS)
 
 typedef struct Geometry {
@@ -117,6 +118,97 @@ static bool describe_item(const Geometry *geometry, const RpinnNetwork *network,
     for (size_t j = i; j < shape.num_first; j++)
       item->hessian[shape.input_of_first[i] + shape.input_of_first[j]] =
           shape.hessians[i * shape.num_first + j];
+  return true;
+}
+
+/* ---- linear programs ---- */
+
+/* number + sum of factors times inputs of the program; neither: it is not of this form. */
+typedef struct LinearForm {
+  bool is_linear, is_number;
+  double number;
+  double *factors; /* [num_inputs] */
+} LinearForm;
+
+static void combine(const LinearForm *a, double times_a, const LinearForm *b, double times_b,
+                    size_t num_inputs, LinearForm *to) {
+  to->is_linear = a->is_linear && b->is_linear;
+  to->is_number = a->is_number && b->is_number;
+  to->number = times_a * a->number + times_b * b->number;
+  for (size_t i = 0; i < num_inputs; i++) to->factors[i] = times_a * a->factors[i] + times_b * b->factors[i];
+}
+
+static void form_of(const RpinnInstruction *in, const LinearForm *a, const LinearForm *b, size_t num_inputs,
+                    LinearForm *to) {
+  switch (in->operation) {
+  case RPINN_OPERATION_NUMBER:
+    to->is_linear = to->is_number = true;
+    to->number = in->number;
+    break;
+  case RPINN_OPERATION_CHANNEL:
+    to->is_linear = true;
+    to->factors[in->index] = 1;
+    break;
+  case RPINN_OPERATION_NEGATE: combine(a, -1, a, 0, num_inputs, to); break;
+  case RPINN_OPERATION_ADD: combine(a, 1, b, 1, num_inputs, to); break;
+  case RPINN_OPERATION_SUBTRACT: combine(a, 1, b, -1, num_inputs, to); break;
+  case RPINN_OPERATION_MULTIPLY:
+    if (b->is_number)
+      combine(a, b->number, a, 0, num_inputs, to);
+    else if (a->is_number)
+      combine(b, a->number, b, 0, num_inputs, to);
+    break;
+  case RPINN_OPERATION_DIVIDE:
+    if (b->is_number) combine(a, 1 / b->number, a, 0, num_inputs, to);
+    break;
+  default: break;
+  }
+}
+
+/* The form of a program's result; false: no memory. */
+static bool find_form(RpinnArena *arena, const RpinnResidualProgram *program, LinearForm *result) {
+  size_t count = program->num_instructions, num_inputs = program->num_inputs;
+  LinearForm *forms = RPINN_ARENA_NEW(arena, LinearForm, count);
+  if (!forms) return false;
+  for (size_t i = 0; i < count; i++) {
+    const RpinnInstruction *in = &program->instructions[i];
+    unsigned num_arguments = rpinn_operation_num_arguments(in->operation);
+    forms[i] = (LinearForm){.factors = RPINN_ARENA_NEW(arena, double, num_inputs + 1)};
+    if (!forms[i].factors) return false;
+    form_of(in, num_arguments > 0 ? &forms[in->a] : NULL, num_arguments > 1 ? &forms[in->b] : NULL,
+            num_inputs, &forms[i]);
+  }
+  *result = forms[count - 1];
+  return true;
+}
+
+/* The form of a term's program in the channels of a tile. */
+static bool describe_form(Builder *builder, size_t term) {
+  const RpinnEnergyModel *model = builder->model;
+  const RpinnResidualProgram *program = model->terms[term].program;
+  ItemField *fields = &builder->items[term * model->num_fields];
+  LinearForm form;
+  if (!find_form(builder->arena, program, &form)) return false;
+  bool is_late = rpinn_work_late_shift(model, program) != 0;
+  for (size_t f = 0; f < model->num_fields; f++) {
+    RpinnFusedChannels *channels = &fields[f].channels;
+    RpinnJetShape shape = {0};
+    RpinnChannelMap map;
+    channels->is_linear = form.is_linear;
+    channels->shift = f ? 0 : (float)form.number;
+    if (!form.is_linear || !program->channels[f].count) continue;
+    rpinn_channel_map_make_double(&model->networks[f], &program->channels[f], &shape, &map);
+    for (size_t i = 0; i < program->num_inputs; i++) {
+      const RpinnChannelInput *input = &program->inputs[i];
+      if (input->field != f) continue;
+      if (input->channel == 0 && !is_late) channels->shift += (float)(form.factors[i] * map.shift);
+      for (size_t k = 0; k < map.num_used[input->channel]; k++) {
+        size_t channel = map.used[input->channel][k];
+        channels->factors[(size_t)channels->from[channel]] +=
+            (float)(form.factors[i] * map.factor[input->channel][channel]);
+      }
+    }
+  }
   return true;
 }
 
@@ -267,7 +359,10 @@ static size_t at_four(size_t place) {
 static size_t threads_of_layer(const Geometry *geometry, size_t num_in, size_t num_out) {
   const Products *products = geometry->products;
   size_t groups = largest(groups_of(geometry, num_in), groups_of(geometry, num_out)),
-         entries = rounds(num_out, products->rows) * rounds(num_in, products->columns);
+         down = rounds(num_out, products->rows), across = rounds(num_in, products->columns),
+         entries = products->is_square ? WARP * rounds(down, RPINN_FUSED_SQUARE_ROWS) *
+                                             rounds(across, RPINN_FUSED_SQUARE_COLUMNS)
+                                       : down * across;
   return products->is_tf32 ? 32 * largest(groups * geometry->points / 8, entries)
                            : largest(groups * geometry->points / 2, entries);
 }
@@ -305,10 +400,14 @@ static bool make_layers(Builder *builder) {
     }
   }
   builder->num_threads = rounds(threads, 32) * 32;
-  /* Planes are scratch too: of sums in double, and of those of the first layer's parameters over pairs of points. */
-  size_t sums = (1 + geometry->firsts) * rows * (geometry->points / 2 + 1),
-         plane = at_four(largest(rows * row_size(geometry, builder->most_channels),
-                                 largest(2 * builder->num_threads, sums)));
+  /* Planes are scratch too: of sums in double, of those of the first layer's parameters, and of a thread's entries of a gradient
+   * with those of the output's weights over pairs of points behind them. */
+  size_t channels = largest(builder->most_channels, 1 + geometry->firsts),
+         entries = geometry->products->rows * geometry->products->columns /
+                   (geometry->products->is_tf32 ? WARP : 1),
+         sums = (entries | 1) * builder->num_threads + rows * (geometry->points / 2 + 1),
+         plane =
+             at_four(largest(rows * row_size(geometry, channels), largest(2 * builder->num_threads, sums)));
   for (size_t f = 0; f < model->num_fields; f++)
     for (size_t l = 1; l + 1 < model->networks[f].num_layers; l++)
       builder->layers[builder->layout->first_layer[f] + l].weights += (int32_t)plane;
@@ -486,6 +585,8 @@ static bool try_kernel(Builder *builder, size_t kernel, size_t shared_per_block,
       *reason = "a term has several operators of second order on a field";
   }
   if (*reason) return true;
+  for (size_t t = 0; t < model->num_terms; t++)
+    if (!describe_form(builder, t)) return false;
   builder->num_tiles = builder->num_inputs = builder->most_channels = 0;
   builder->work = (RpinnFusedWork){.kernel = (int32_t)kernel};
   if (!gather(builder) || !make_tiles(builder) || !make_layers(builder) || !make_program_tables(builder))

@@ -3,10 +3,13 @@
 #ifndef RPINN_BACKEND_CUDA_KERNEL_LAUNCH_H
 #define RPINN_BACKEND_CUDA_KERNEL_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "chain_tables.h"
 #include "device_tables.h"
 #include "fused_tables.h"
+#include "particle_tables.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +21,8 @@ typedef struct RpinnLaunch {
   int is_fast;         /* by the kernel whose shapes and tiles are compiled by themselves */
   size_t shared_bytes; /* of a block */
   size_t num_members;
-  void *stream; /* CUDA's */
+  bool is_ahead; /* the caller does not wait for its end, and hears of a fault in a later call */
+  void *stream;  /* CUDA's */
 } RpinnLaunch;
 
 /* Members by the kernel that fits; below, those of one precision by the kernel for all shapes. */
@@ -33,6 +37,12 @@ int rpinn_cuda_run_fused(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                          const RpinnDeviceCall *call);
 int rpinn_cuda_run_fused_float(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                                const RpinnFusedWork *fused, const RpinnDeviceCall *call);
+/* Chains on places of the fused kernel; below, those in FP32. */
+int rpinn_cuda_run_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
+                          const RpinnDeviceCall *call, const RpinnDeviceChains *chains);
+int rpinn_cuda_run_chains_float(const RpinnLaunch *launch, const RpinnDeviceWork *work,
+                                const RpinnFusedWork *fused, const RpinnDeviceCall *call,
+                                const RpinnDeviceChains *chains);
 int rpinn_cuda_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work,
                            const RpinnDeviceProduct *product);
 
@@ -40,6 +50,7 @@ int rpinn_cuda_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *wor
 int rpinn_cuda_run_peak(void *stream, RpinnDevicePeak peak, int num_blocks, int is_hopper, void *memory,
                         double *operations);
 int rpinn_cuda_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
+int rpinn_cuda_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles);
 
 #ifdef __cplusplus
 }

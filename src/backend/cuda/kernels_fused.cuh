@@ -11,7 +11,8 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
     fused_kernel(const __grid_constant__ RpinnDeviceWork work, const __grid_constant__ RpinnFusedWork fused,
                  const __grid_constant__ RpinnDeviceCall call) {
   FusedOwn<S> own;
-  run_fused<S>(work, fused, call, (int64_t)blockIdx.x, shared_memory<float>(), &own);
+  FusedRows<S> rows;
+  run_fused<S>(work, fused, call, (int64_t)blockIdx.x, shared_memory<float>(), &own, &rows);
 }
 
 template <class S, int MOST_THREADS, int BLOCKS>

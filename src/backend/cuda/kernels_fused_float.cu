@@ -6,8 +6,8 @@ extern "C" int rpinn_cuda_run_fused_float(const RpinnLaunch *launch, const Rpinn
   switch (fused->kernel) {
 #define RPINN_CASE_TEN(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                                      \
   case RPINN_FUSED_##NAME: return launch_fused<FusedTen<FIRSTS, POINTS, GROUPS>, THREADS, BLOCKS>(launch, work, fused, call);
-#define RPINN_CASE_SIX(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                                      \
-  case RPINN_FUSED_##NAME: return launch_fused<FusedSix<FIRSTS, POINTS, GROUPS>, THREADS, BLOCKS>(launch, work, fused, call);
+#define RPINN_CASE_FOUR(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                                      \
+  case RPINN_FUSED_##NAME: return launch_fused<FusedFour<FIRSTS, POINTS, GROUPS>, THREADS, BLOCKS>(launch, work, fused, call);
 #define RPINN_CASE_TF32(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
 #define RPINN_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) RPINN_CASE_##PRODUCTS(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
     RPINN_FUSED_LIST(RPINN_CASE)

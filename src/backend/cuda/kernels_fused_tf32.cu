@@ -6,7 +6,7 @@ extern "C" int rpinn_cuda_run_fused(const RpinnLaunch *launch, const RpinnDevice
                                     const RpinnDeviceCall *call) {
   switch (fused->kernel) {
 #define RPINN_CASE_TEN(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
-#define RPINN_CASE_SIX(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
+#define RPINN_CASE_FOUR(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
 #define RPINN_CASE_TF32(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                                             \
   case RPINN_FUSED_##NAME: return launch_fused<FusedTf32<FIRSTS, POINTS, GROUPS>, THREADS, BLOCKS>(launch, work, fused, call);
 #define RPINN_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) RPINN_CASE_##PRODUCTS(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)

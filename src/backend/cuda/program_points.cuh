@@ -8,8 +8,6 @@
 
 enum { OWN_REGISTERS = 32 }; /* of a thread; longer programs keep theirs in global memory */
 
-RPINN_INLINE float root_of(float x) { return sqrtf(x); }
-RPINN_INLINE double root_of(double x) { return sqrt(x); }
 RPINN_INLINE float tangent(float x) { return tanf(x); }
 RPINN_INLINE double tangent(double x) { return tan(x); }
 RPINN_INLINE float logarithm(float x) { return logf(x); }
