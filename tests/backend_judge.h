@@ -32,9 +32,11 @@ typedef struct Judgement {
   double *rows, *J, *J_size;                /* [M], [M][N], |J| without cancellation within its rows */
   double energy[2], *gradient[2], *size[2]; /* [N], and without cancellation */
   double *parts[2];                         /* [num_terms + 1] */
-  double *direction, *weights, *scale;      /* [N], [M], [N] */
+  double *direction, *weights;              /* [N], [M] */
   double *times, *transposed;               /* J v [M], J^T w [N] */
-  double gram[GRAM_ROWS][GRAM_ROWS], gram_size[GRAM_ROWS][GRAM_ROWS]; /* J D J^T, its first rows */
+  /* The first rows of J D J^T, and without cancellation; with D [N] of any kind [0], and with one value for each W and b [1], as priors
+   * have it. */
+  double *scale[2], gram[2][GRAM_ROWS][GRAM_ROWS], gram_size[2][GRAM_ROWS][GRAM_ROWS];
   size_t num_values;
   double *values; /* predictions */
 } Judgement;
@@ -108,28 +110,49 @@ static void judge_gradients(Subject *subject, Judgement *judged) {
   }
 }
 
-static void judge_products(const Subject *subject, Judgement *judged) {
+static void scale_layers(const RpinnEnergyModel *model, RpinnStream *stream, double *scale) {
+  for (size_t j = 0; j < model->num_parameters; j++) scale[j] = 0.5 + rpinn_stream_uniform(stream);
+  for (size_t f = 0; f < model->num_fields; f++) {
+    const RpinnNetwork *network = &model->networks[f];
+    for (size_t l = 0; l < network->num_layers; l++) {
+      double *own = rpinn_network_gradient(network, scale, l);
+      size_t num_out = network->width[l + 1], num_weights = network->width[l] * num_out;
+      for (size_t j = 1; own && j < num_weights; j++) own[j] = own[0];
+      for (size_t j = 1; own && j < num_out; j++) own[num_weights + j] = own[num_weights];
+    }
+  }
+}
+
+static void judge_gram(const Subject *subject, Judgement *judged, int kind) {
   size_t M = subject->M, N = subject->N, num_rows = M < GRAM_ROWS ? M : GRAM_ROWS;
+  for (size_t a = 0; a < num_rows; a++)
+    for (size_t b = 0; b < num_rows; b++)
+      for (size_t j = 0; j < N; j++) {
+        double scale = judged->scale[kind][j];
+        judged->gram[kind][a][b] += judged->J[a * N + j] * scale * judged->J[b * N + j];
+        judged->gram_size[kind][a][b] += judged->J_size[a * N + j] * scale * judged->J_size[b * N + j];
+      }
+}
+
+static void judge_products(const Subject *subject, Judgement *judged) {
+  size_t M = subject->M, N = subject->N;
   RpinnStream stream = rpinn_stream(1, RPINN_PURPOSE_CHECK, 0, 0);
   judged->direction = numbers(N);
   judged->weights = numbers(M);
-  judged->scale = numbers(N);
+  judged->scale[0] = numbers(N);
+  judged->scale[1] = numbers(N);
   judged->times = numbers(M);
   judged->transposed = numbers(N);
   rpinn_stream_normals(&stream, N, judged->direction);
   rpinn_stream_normals(&stream, M, judged->weights);
-  for (size_t j = 0; j < N; j++) judged->scale[j] = 0.5 + rpinn_stream_uniform(&stream);
+  for (size_t j = 0; j < N; j++) judged->scale[0][j] = 0.5 + rpinn_stream_uniform(&stream);
+  scale_layers(subject->model, &stream, judged->scale[1]);
   for (size_t i = 0; i < M; i++)
     for (size_t j = 0; j < N; j++) {
       judged->times[i] += judged->J[i * N + j] * judged->direction[j];
       judged->transposed[j] += judged->J[i * N + j] * judged->weights[i];
     }
-  for (size_t a = 0; a < num_rows; a++)
-    for (size_t b = 0; b < num_rows; b++)
-      for (size_t j = 0; j < N; j++) {
-        judged->gram[a][b] += judged->J[a * N + j] * judged->scale[j] * judged->J[b * N + j];
-        judged->gram_size[a][b] += judged->J_size[a * N + j] * judged->scale[j] * judged->J_size[b * N + j];
-      }
+  for (int kind = 0; kind < 2; kind++) judge_gram(subject, judged, kind);
 }
 
 /* Takes over theta. */
@@ -158,11 +181,11 @@ static Judgement *judge(Subject *subject, double *theta) {
 }
 
 static void free_judgement(Judgement *judged) {
-  double *parts[] = {judged->theta,   judged->offsets,     judged->rows,        judged->J,
-                     judged->J_size,  judged->gradient[0], judged->gradient[1], judged->size[0],
-                     judged->size[1], judged->parts[0],    judged->parts[1],    judged->direction,
-                     judged->weights, judged->scale,       judged->times,       judged->transposed,
-                     judged->values};
+  double *parts[] = {judged->theta,      judged->offsets,     judged->rows,        judged->J,
+                     judged->J_size,     judged->gradient[0], judged->gradient[1], judged->size[0],
+                     judged->size[1],    judged->parts[0],    judged->parts[1],    judged->direction,
+                     judged->weights,    judged->scale[0],    judged->scale[1],    judged->times,
+                     judged->transposed, judged->values};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) free(parts[i]);
   free(judged);
 }
@@ -212,11 +235,29 @@ static double compare_jacobian(Subject *subject, const Judgement *judged) {
   return error;
 }
 
+static void compare_gram(Subject *subject, const Judgement *judged, int kind) {
+  size_t M = subject->M, num_rows = M < GRAM_ROWS ? M : GRAM_ROWS;
+  double *rows = numbers(M), *gram = numbers(M * M), bound = 100 * subject->candidate.tolerance;
+  const double *scale = judged->scale[kind];
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = judged->theta}};
+  require(subject, rpinn_backend_gram(subject->context, subject->backend, &batch, &scale, &rows, &gram));
+  check_true(distance(rows, judged->rows, M) <= bound * (1 + norm(judged->rows, M)), "%s: rows of J D J^T",
+             title_of(subject));
+  for (size_t a = 0; a < num_rows; a++)
+    for (size_t b = 0; b < num_rows; b++)
+      check_true(fabs(gram[a * M + b] - judged->gram[kind][a][b]) <=
+                     bound * judged->gram_size[kind][a][b] + 1e-300,
+                 "%s: J D J^T of kind %d at %zu, %zu: %g instead of %g", title_of(subject), kind, a, b,
+                 gram[a * M + b], judged->gram[kind][a][b]);
+  free(rows);
+  free(gram);
+}
+
 static void compare_products(Subject *subject, const Judgement *judged) {
-  size_t M = subject->M, N = subject->N, num_rows = M < GRAM_ROWS ? M : GRAM_ROWS;
-  double *times = numbers(M), *transposed = numbers(N), *rows = numbers(M), *gram = numbers(M * M);
+  size_t M = subject->M, N = subject->N;
+  double *times = numbers(M), *transposed = numbers(N);
   double bound = 100 * subject->candidate.tolerance, size = norm(judged->J, M * N);
-  const double *direction = judged->direction, *weights = judged->weights, *scale = judged->scale;
+  const double *direction = judged->direction, *weights = judged->weights;
   RpinnContext *context = subject->context;
   RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = judged->theta}};
   require(subject, rpinn_backend_jacobian_times(context, subject->backend, &batch, &direction, &times));
@@ -225,18 +266,9 @@ static void compare_products(Subject *subject, const Judgement *judged) {
   require(subject, rpinn_backend_transposed_times(context, subject->backend, &batch, &weights, &transposed));
   check_true(distance(transposed, judged->transposed, N) <= bound * size * norm(weights, M), "%s: J^T w",
              title_of(subject));
-  require(subject, rpinn_backend_gram(context, subject->backend, &batch, &scale, &rows, &gram));
-  check_true(distance(rows, judged->rows, M) <= bound * (1 + norm(judged->rows, M)), "%s: rows of J D J^T",
-             title_of(subject));
-  for (size_t a = 0; a < num_rows; a++)
-    for (size_t b = 0; b < num_rows; b++)
-      check_true(fabs(gram[a * M + b] - judged->gram[a][b]) <= bound * judged->gram_size[a][b] + 1e-300,
-                 "%s: J D J^T at %zu, %zu: %g instead of %g", title_of(subject), a, b, gram[a * M + b],
-                 judged->gram[a][b]);
+  for (int kind = 0; kind < 2; kind++) compare_gram(subject, judged, kind);
   free(times);
   free(transposed);
-  free(rows);
-  free(gram);
 }
 
 /* Twice as one call, and twice as planned. */

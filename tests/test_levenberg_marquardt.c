@@ -144,8 +144,9 @@ static void linear_by_levenberg_marquardt(void **state) {
       RpinnOptimum optimum = run(optimizer, start);
       double error = farthest(COLUMNS, optimum.theta, expected);
       say(prior == PRIOR_ON_ALL ? "linear, prior on all, LM" : "linear, prior on some, LM", error, &optimum);
-      check_true(error < (products == 2 ? 1e-8 : 1e-9), "prior %d, products %d: error %g", prior, products,
-                 error);
+      /* Where there is no prior, errors like these change the loss by less than its rounding. */
+      double bound = prior == PRIOR_ON_SOME ? 2e-7 : products == 2 ? 1e-8 : 1e-9;
+      check_true(error < bound, "prior %d, products %d: error %g", prior, products, error);
       rpinn_optimizer_destroy(optimizer);
     }
   }

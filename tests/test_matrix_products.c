@@ -256,6 +256,126 @@ static void sums_of_a_gram_matrix_are_short(void **state) {
   free(panel.values);
 }
 
+/* ---- J in factors ---- */
+
+/* The row of J of a point, [num_out][num_in]. */
+static long double *row_of_factors(const RpinnFactors *factors, const RpinnFactorRun *run, size_t point) {
+  const size_t num_out = factors->num_out, num_in = factors->num_in;
+  long double *row = calloc(num_out * num_in, sizeof *row);
+  assert_non_null(row);
+  for (size_t c = 0; c < run->num_channels; c++) {
+    const size_t at = run->first_row + c * run->num_points + point;
+    for (size_t o = 0; o < num_out; o++)
+      for (size_t i = 0; i < num_in; i++)
+        row[o * num_in + i] +=
+            (long double)factors->bars[at * num_out + o] * factors->inputs[at * num_in + i];
+  }
+  return row;
+}
+
+static void check_pair(const RpinnFactors *factors, const RpinnFactorRun *rows, const RpinnFactorRun *columns,
+                       size_t num_results, double before, double scale, const double *gram) {
+  const size_t count = factors->num_out * factors->num_in;
+  const double terms = (double)(rows->num_channels * columns->num_channels * count);
+  const bool is_same = rows == columns;
+  for (size_t p = 0; p < rows->num_points; p++)
+    for (size_t q = 0; q < columns->num_points; q++) {
+      long double *row = row_of_factors(factors, rows, p), *column = row_of_factors(factors, columns, q);
+      long double sum = 0;
+      for (size_t k = 0; (!is_same || q <= p) && k < count; k++) sum += row[k] * column[k];
+      check_close(gram[(rows->first_result + p) * num_results + columns->first_result + q],
+                  before + scale * (double)sum, 4 * unit * terms * scale + 1e-15);
+      free(row);
+      free(column);
+    }
+}
+
+/* Two runs of points, with each other and with themselves; nothing is written elsewhere. */
+static void check_factored_gram(size_t num_out, size_t num_in, RpinnFactorRun early, RpinnFactorRun late) {
+  RpinnStream stream = rpinn_stream(26, RPINN_PURPOSE_CHECK, (uint32_t)num_out, (uint32_t)num_in);
+  const double before = 3, scale = 0.25;
+  const size_t most = early.num_channels > late.num_channels ? early.num_channels : late.num_channels;
+  early.first_row = 2;
+  late.first_row = early.first_row + early.num_channels * early.num_points;
+  early.first_result = 1;
+  late.first_result = early.first_result + early.num_points;
+  const size_t num_rows = late.first_row + late.num_channels * late.num_points;
+  const size_t num_results = late.first_result + late.num_points + 1;
+  Array bars = array_random(&stream, num_rows * num_out), inputs = array_random(&stream, num_rows * num_in),
+        panel = array_create((num_out + num_in) * most * RPINN_REAL_GROUP);
+  const RpinnFactors factors = {num_out, num_in, bars.values, inputs.values};
+  double *first = NULL;
+  for (int isa = 0; isa < RPINN_NUM_ISAS; isa++) {
+    const RpinnMatrixProducts *products = RPINN_REAL_NAME(rpinn_matrix_products)((RpinnIsa)isa);
+    if (products == NULL) continue;
+    double *gram = malloc(num_results * num_results * sizeof *gram);
+    assert_non_null(gram);
+    for (size_t i = 0; i < num_results * num_results; i++) gram[i] = before;
+    products->add_factored_gram(&factors, &early, &early, scale, num_results, panel.values, gram);
+    products->add_factored_gram(&factors, &late, &early, scale, num_results, panel.values, gram);
+    products->add_factored_gram(&factors, &late, &late, scale, num_results, panel.values, gram);
+    check_pair(&factors, &early, &early, num_results, before, scale, gram);
+    check_pair(&factors, &late, &early, num_results, before, scale, gram);
+    check_pair(&factors, &late, &late, num_results, before, scale, gram);
+    for (size_t i = 0; i < num_results; i++) { /* the first and the last result belong to nobody */
+      const size_t others[] = {i, i * num_results, (num_results - 1) * num_results + i,
+                               i * num_results + num_results - 1};
+      for (size_t k = 0; k < 4; k++) assert_true(gram[others[k]] == before);
+    }
+    check_end(panel);
+    if (is_fused((RpinnIsa)isa)) {
+      if (first) assert_memory_equal(first, gram, num_results * num_results * sizeof *gram);
+      free(first);
+      first = gram;
+    } else
+      free(gram);
+  }
+  free(bars.values);
+  free(inputs.values);
+  free(panel.values);
+  free(first);
+}
+
+static void factors_have_the_gram_matrix_of_their_products(void **state) {
+  (void)state;
+  for (size_t c = 1; c <= 6; c++)
+    for (size_t d = 1; d <= 6; d++)
+      check_factored_gram(5, 3, (RpinnFactorRun){.num_channels = c, .num_points = 7},
+                          (RpinnFactorRun){.num_channels = d, .num_points = 18});
+  check_factored_gram(20, 17, (RpinnFactorRun){.num_channels = 3, .num_points = 33},
+                      (RpinnFactorRun){.num_channels = 1, .num_points = 2});
+  check_factored_gram(16, 50, (RpinnFactorRun){.num_channels = 1, .num_points = 1},
+                      (RpinnFactorRun){.num_channels = 4, .num_points = 37});
+}
+
+static void rows_are_multiplied_with_rows(void **state) {
+  (void)state;
+  for (size_t s = 0; s < NUM_SHAPES; s++) {
+    RpinnStream stream = rpinn_stream(27, RPINN_PURPOSE_CHECK, (uint32_t)s, 0);
+    const size_t rows = shapes[s].num_rows, width = shapes[s].num_in;
+    Array a = array_random(&stream, rows * width), b = array_random(&stream, rows * width),
+          sums = array_create(rows);
+    Fused fused = {{0}};
+    for (int isa = 0; isa < RPINN_NUM_ISAS; isa++) {
+      const RpinnMatrixProducts *products = RPINN_REAL_NAME(rpinn_matrix_products)((RpinnIsa)isa);
+      if (products == NULL) continue;
+      products->multiply_rows(rows, width, a.values, b.values, sums.values);
+      for (size_t r = 0; r < rows; r++) {
+        long double sum = 0;
+        for (size_t u = 0; u < width; u++)
+          sum += (long double)a.values[r * width + u] * (long double)b.values[r * width + u];
+        check_sum(sums.values[r], sum, width);
+      }
+      check_end(sums);
+      check_fused(&fused, (RpinnIsa)isa, sums);
+    }
+    free(a.values);
+    free(b.values);
+    free(sums.values);
+    free(fused.first.values);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_of_layers_are_those_sums),
@@ -263,6 +383,8 @@ int main(void) {
       cmocka_unit_test(transposes_have_rows_for_columns),
       cmocka_unit_test(gram_matrices_are_added_below_the_diagonal),
       cmocka_unit_test(sums_of_a_gram_matrix_are_short),
+      cmocka_unit_test(factors_have_the_gram_matrix_of_their_products),
+      cmocka_unit_test(rows_are_multiplied_with_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,6 +302,7 @@ static void destroy_gram_work(GramWork *work) {
   free(work->gram);
 }
 
+/* As many as J as a matrix would take: in factors it takes fewer, and its share of the peak may be above 1. */
 static double gram_operations(const GramWork *work) {
   const RpinnEnergyModel *model = &work->member.posterior->model;
   double M = (double)model->num_rows, N = (double)model->num_parameters;

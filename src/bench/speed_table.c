@@ -82,7 +82,8 @@ char *rpinn_speed_text(const RpinnBench *base) {
   }
   double gram_seconds = long_median(bench, bench->gram_seconds);
   rpinn_text_append(
-      &text, "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%%   (LM and Laplace: Jacobian and Gram matrix)\n",
+      &text,
+      "  %-24s %9.2f %9.2f %9.1f %7.1f%% %5.0f%%   (LM and Laplace; counted as if J were multiplied whole)\n",
       "darcy, J D J^T", bench->gram_work * 1e-6, gram_seconds * 1e6, bench->gram_work / gram_seconds * 1e-9,
       100 * long_median(bench, bench->gram), 100 * gram_bar);
   double predict_seconds = long_median(bench, bench->predict_seconds);

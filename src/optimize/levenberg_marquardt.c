@@ -43,12 +43,8 @@ static const double first_momentum = 0.5, least_momentum = 0.05, most_momentum =
 /* ---- a trial ---- */
 
 static double predict_decrease(const RpinnMarquardt *self) {
-  double sum = 0;
-  for (size_t j = 0; j < self->squares.num_parameters; j++) {
-    double d = self->step[j];
-    sum += d * (self->damping * rpinn_marquardt_damping_scale(self, j) * d - self->gradient[j]);
-  }
-  return 0.5 * sum;
+  double slope = rpinn_dense_dot(self->squares.num_parameters, self->gradient, self->step);
+  return 0.5 * (self->damping * rpinn_marquardt_damped_square(self, self->step) - slope);
 }
 
 /* u; infinite where there are parameters without a prior. Outside of the normal equations D = unit * P^2. */

@@ -143,6 +143,9 @@ static inline double rpinn_marquardt_damping_scale(const RpinnMarquardt *self, s
   return self->scale[j] > 0 ? self->scale[j] : 1;
 }
 
+/* sum_j D_j x_j^2 */
+double rpinn_marquardt_damped_square(const RpinnMarquardt *self, const double *x);
+
 /* D of the normal equations, from the columns of J at theta and those before. */
 void rpinn_marquardt_follow_scale(RpinnMarquardt *self);
 

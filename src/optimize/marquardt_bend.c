@@ -29,13 +29,8 @@ bool rpinn_marquardt_bend(RpinnMarquardt *self) {
 }
 
 static bool is_slight(const RpinnMarquardt *self) {
-  double bend = 0, step = 0;
-  for (size_t j = 0; j < self->squares.num_parameters; j++) {
-    double scale = rpinn_marquardt_damping_scale(self, j);
-    bend += scale * self->product[j] * self->product[j];
-    step += scale * self->step[j] * self->step[j];
-  }
-  return 4 * bend <= most_bend * most_bend * step;
+  double bend = rpinn_marquardt_damped_square(self, self->product);
+  return 4 * bend <= most_bend * most_bend * rpinn_marquardt_damped_square(self, self->step);
 }
 
 bool rpinn_marquardt_bend_step(RpinnMarquardt *self) {

@@ -27,9 +27,18 @@ static bool solve_normal(RpinnMarquardt *self) {
   return rpinn_dense_solve(N, self->factor, self->step);
 }
 
+/* A = divisor * B, unless only some parameters have a prior. */
+static double divisor_of(const RpinnMarquardt *self) {
+  return (self->prior_root ? 1 : 0) + self->damping * self->unit;
+}
+
 static void invert_damping(RpinnMarquardt *self) {
+  double factor = 1 / divisor_of(self);
   for (size_t j = 0; j < self->squares.num_parameters; j++)
-    self->inverse[j] = 1 / (self->prior_square[j] + self->damping * rpinn_marquardt_damping_scale(self, j));
+    self->inverse[j] =
+        self->has_partial_prior
+            ? 1 / (self->prior_square[j] + self->damping * rpinn_marquardt_damping_scale(self, j))
+            : factor * self->base_inverse[j];
 }
 
 /* ---- conjugate gradients ---- */
@@ -79,8 +88,7 @@ bool rpinn_marquardt_own_step(RpinnMarquardt *self) {
 /* factor = I + J A^-1 J^T, from the matrix for this A or from that for B with A = divisor * B */
 static void fill_factor(RpinnMarquardt *self) {
   size_t M = self->squares.num_rows;
-  double of_prior = self->prior_root ? 1 : 0;
-  double divisor = self->has_partial_prior ? 1 : of_prior + self->damping * self->unit;
+  double divisor = self->has_partial_prior ? 1 : divisor_of(self);
   for (size_t i = 0; i < M * M; i++) self->factor[i] = self->gram[i] / divisor;
   for (size_t i = 0; i < M; i++) self->factor[i * M + i] += 1;
 }

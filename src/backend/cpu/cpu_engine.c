@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu_backend.h"
+#include "cpu_factors.h"
 
 /* ---- parts ---- */
 
@@ -45,6 +46,7 @@ static void destroy(RpinnBackend *backend) {
   RPINN_REAL_NAME(rpinn_cpu_passes_destroy)(backend->model, engine->mixed_passes);
   RPINN_REAL_NAME(rpinn_cpu_work_destroy)(engine->mixed_work);
   RPINN_REAL_NAME(rpinn_mixed_terms_destroy)(&engine->mixed);
+  RPINN_REAL_NAME(rpinn_cpu_factors_destroy)(engine->factors);
   void *parts[] = {engine->outputs,
                    engine->bars,
                    engine->theta,
@@ -131,6 +133,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
     engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
     engine->passes = engine->work ? RPINN_REAL_NAME(rpinn_cpu_passes_create)(engine, engine->work) : NULL;
     good = engine->passes && allocate(engine) && plan_mixed_terms(engine, items);
+    engine->is_factored = good && RPINN_REAL_NAME(rpinn_cpu_wants_factors)(engine);
   }
   free(items);
   *backend = good ? &engine->base : NULL;

@@ -13,6 +13,8 @@
 #include "mixed_terms.h"
 #include "pointwise.h"
 
+typedef struct RpinnCpuFactors RpinnCpuFactors; /* cpu_factors.h */
+
 typedef struct RpinnCpuEngine {
   RpinnBackend base;
   const RpinnPointwise *kernels;
@@ -35,6 +37,7 @@ typedef struct RpinnCpuEngine {
   RpinnFieldPass **mixed_passes;
   Real *unknown_slopes; /* [num_unknowns][max_points] */
   Real **row_jacobians; /* [segments of a block] */
+  bool is_factored;     /* the linear model at a point is kept in factors, not as a matrix */
   /* ---- made on first use ---- */
   bool has_jacobian;
   Real *jacobian;         /* [M][N], with the point and the scales that it belongs to: */
@@ -43,6 +46,7 @@ typedef struct RpinnCpuEngine {
   Real *block_rows;       /* [rows of the largest block][N] */
   double *block_product;  /* [rows of the largest block] */
   Real *panel;            /* [RPINN_GRAM_PANEL] */
+  RpinnCpuFactors *factors;
 } RpinnCpuEngine;
 
 enum { RPINN_CPU_PIECE = 512 }; /* columns of J at a time, in J v */
@@ -90,6 +94,13 @@ static inline size_t rpinn_cpu_first_row(const RpinnCpuEngine *engine, const Rpi
 
 /* ---- rows and Jacobian: cpu_jacobian.c ---- */
 
+/* Of a block whose fields went forward: engine->bars, rows [M] of its points (of a mixed term its deviations are noted), and the slopes of
+ * the unknowns, of its first point at `unknowns` and those of the others `stride` apart. */
+void RPINN_REAL_NAME(rpinn_cpu_block_bars)(RpinnCpuEngine *engine, const RpinnBlock *block, Real *unknowns,
+                                           size_t stride, double *rows);
+/* engine->row_jacobians: where each segment of a block has its first point, with that of the block at `first`. */
+void RPINN_REAL_NAME(rpinn_cpu_place_segments)(RpinnCpuEngine *engine, const RpinnBlock *block, Real *first,
+                                               size_t stride);
 /* The rows of J of one block, one per point, each a vector like theta; its fields went forward. jacobian: the first of
  * them. rows [M]: those of its points, but for a mixed term, whose deviations are noted. */
 void RPINN_REAL_NAME(rpinn_cpu_block_jacobian)(RpinnCpuEngine *engine, const RpinnBlock *block,
@@ -103,6 +114,12 @@ bool RPINN_REAL_NAME(rpinn_cpu_has_jacobian)(const RpinnCpuEngine *engine);
 /* engine->jacobian [M][N] and engine->rows [M] of the member at hand. The last one is kept: what asks for J J^T at a
  * point mostly asks for J v there as well. */
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(RpinnContext *context, RpinnCpuEngine *engine);
+
+/* ---- products: cpu_products.c ---- */
+
+/* product [num_rows] = matrix [num_rows][num_columns] direction [num_columns] */
+void RPINN_REAL_NAME(rpinn_cpu_matrix_times)(RpinnCpuEngine *engine, size_t num_rows, size_t num_columns,
+                                             const Real *matrix, const Real *direction, double *product);
 
 /* ---- operations, as backend.h describes them ---- */
 

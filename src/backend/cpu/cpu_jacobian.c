@@ -47,12 +47,12 @@ static void clear_unused_fields(const RpinnCpuEngine *engine, const RpinnBlock *
   }
 }
 
-/* Segment number s of the block: engine->bars of its points, and the columns that no field pass writes. own: its rows of J. */
-static void segment_jacobian(RpinnCpuEngine *engine, const RpinnBlock *block, size_t s, Real *own,
-                             double *rows) {
+/* Segment number s of the block: engine->bars of its points, its rows, and the slopes of the unknowns. */
+static void segment_bars(RpinnCpuEngine *engine, const RpinnBlock *block, size_t s, Real *unknowns,
+                         size_t stride, double *rows) {
   const RpinnEnergyModel *model = engine->base.model;
   const RpinnCpuWork *work = engine->work;
-  size_t N = model->num_parameters, number = block->first_segment + s;
+  size_t number = block->first_segment + s;
   RpinnSegment *segment = &work->segments[number];
   size_t count = segment->num_points;
   residual_rows(engine, segment, RPINN_REAL_NAME(rpinn_cpu_segment_results)(engine, work, block, number),
@@ -62,25 +62,40 @@ static void segment_jacobian(RpinnCpuEngine *engine, const RpinnBlock *block, si
   RPINN_REAL_NAME(rpinn_program_pass_reverse)
   (&segment->program, engine->weights, NULL, engine->unknown_slopes);
   RPINN_REAL_NAME(rpinn_cpu_work_scatter)(work, block, number, engine->bars);
-  clear_unused_fields(engine, block, s, own, count);
   for (size_t p = 0; p < count; p++)
     for (size_t k = 0; k < model->num_unknowns; k++)
-      own[p * N + model->unknown_start + k] = engine->unknown_slopes[k * count + p];
+      unknowns[p * stride + k] = engine->unknown_slopes[k * count + p];
+}
+
+void RPINN_REAL_NAME(rpinn_cpu_block_bars)(RpinnCpuEngine *engine, const RpinnBlock *block, Real *unknowns,
+                                           size_t stride, double *rows) {
+  const RpinnSegment *segments = engine->work->segments + block->first_segment;
+  RPINN_REAL_NAME(rpinn_cpu_clear_bars)(engine, block);
+  for (size_t s = 0; s < block->num_segments; s++)
+    segment_bars(engine, block, s, unknowns + (segments[s].first_result - segments[0].first_result) * stride,
+                 stride, rows);
+}
+
+void RPINN_REAL_NAME(rpinn_cpu_place_segments)(RpinnCpuEngine *engine, const RpinnBlock *block, Real *first,
+                                               size_t stride) {
+  const RpinnSegment *segments = engine->work->segments + block->first_segment;
+  for (size_t s = 0; s < block->num_segments; s++)
+    engine->row_jacobians[s] = first + (segments[s].first_result - segments[0].first_result) * stride;
 }
 
 void RPINN_REAL_NAME(rpinn_cpu_block_jacobian)(RpinnCpuEngine *engine, const RpinnBlock *block,
                                                Real *jacobian, double *rows) {
   const RpinnEnergyModel *model = engine->base.model;
-  const RpinnSegment *segments = engine->work->segments + block->first_segment;
   size_t N = model->num_parameters;
-  RPINN_REAL_NAME(rpinn_cpu_clear_bars)(engine, block);
-  for (size_t s = 0; s < block->num_segments; s++) {
-    engine->row_jacobians[s] = jacobian + (segments[s].first_result - segments[0].first_result) * N;
-    segment_jacobian(engine, block, s, engine->row_jacobians[s], rows);
-  }
+  RpinnSlopePlace place = {.rows = engine->row_jacobians, .stride = N};
+  RPINN_REAL_NAME(rpinn_cpu_block_bars)(engine, block, jacobian + model->unknown_start, N, rows);
+  RPINN_REAL_NAME(rpinn_cpu_place_segments)(engine, block, jacobian, N);
+  for (size_t s = 0; s < block->num_segments; s++)
+    clear_unused_fields(engine, block, s, engine->row_jacobians[s],
+                        engine->work->segments[block->first_segment + s].num_points);
   for (size_t f = 0; f < model->num_fields; f++)
-    if (block->num_rows[f]) RPINN_REAL_NAME(rpinn_field_pass_jacobian)
-  (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], engine->row_jacobians, N);
+    if (block->num_rows[f]) RPINN_REAL_NAME(rpinn_field_pass_slopes)
+  (engine->passes[f], block->runs[f], block->num_segments, block->num_rows[f], &place);
 }
 
 size_t RPINN_REAL_NAME(rpinn_cpu_rows_of_block)(const RpinnCpuWork *work, const RpinnBlock *block) {

@@ -2,22 +2,20 @@
 #include <string.h>
 
 #include "blas.h"
-#include "cpu_engine.h"
+#include "cpu_factors.h"
 #include "rpinn/optimize.h"
 
 /* ---- J v ---- */
 
-/* product [num_rows] = matrix [num_rows][N] direction, a piece of the columns at a time, so that sums over many columns are
- * in double. */
-static void multiply(RpinnCpuEngine *engine, size_t num_rows, const Real *matrix, const Real *direction,
-                     double *product) {
-  size_t N = engine->base.model->num_parameters;
+/* A piece of the columns at a time, so that sums over many columns are in double. */
+void RPINN_REAL_NAME(rpinn_cpu_matrix_times)(RpinnCpuEngine *engine, size_t num_rows, size_t num_columns,
+                                             const Real *matrix, const Real *direction, double *product) {
   for (size_t i = 0; i < num_rows; i++) product[i] = 0;
-  for (size_t first = 0; first < N; first += RPINN_CPU_PIECE) {
-    size_t count = N - first < RPINN_CPU_PIECE ? N - first : RPINN_CPU_PIECE;
+  for (size_t first = 0; first < num_columns; first += RPINN_CPU_PIECE) {
+    size_t count = num_columns - first < RPINN_CPU_PIECE ? num_columns - first : RPINN_CPU_PIECE;
     RPINN_BLAS(gemv)
-    (CblasRowMajor, CblasNoTrans, (int)num_rows, (int)count, 1, matrix + first, (int)N, direction + first, 1,
-     0, engine->partial, 1);
+    (CblasRowMajor, CblasNoTrans, (int)num_rows, (int)count, 1, matrix + first, (int)num_columns,
+     direction + first, 1, 0, engine->partial, 1);
     for (size_t i = 0; i < num_rows; i++) product[i] += (double)engine->partial[i];
   }
 }
@@ -51,8 +49,9 @@ static RpinnStatus times_by_blocks(RpinnContext *context, RpinnCpuEngine *engine
     const RpinnBlock *block = &work->blocks[b];
     RPINN_REAL_NAME(rpinn_cpu_forward_fields)(engine, engine->passes, block);
     RPINN_REAL_NAME(rpinn_cpu_block_jacobian)(engine, block, engine->block_rows, engine->rows);
-    multiply(engine, RPINN_REAL_NAME(rpinn_cpu_rows_of_block)(work, block), engine->block_rows,
-             engine->gradient, engine->block_product);
+    RPINN_REAL_NAME(rpinn_cpu_matrix_times)
+    (engine, RPINN_REAL_NAME(rpinn_cpu_rows_of_block)(work, block), engine->base.model->num_parameters,
+     engine->block_rows, engine->gradient, engine->block_product);
     place_block_product(engine, block, product);
   }
   if (engine->mixed_work)
@@ -69,12 +68,18 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_jacobian_times)(RpinnContext *context, Rpi
   for (size_t k = 0; k < batch->num_members; k++) {
     RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
     engine->kernels->to_real(N, directions[k], engine->gradient);
+    if (engine->is_factored) {
+      RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_factors_make)(context, engine));
+      RPINN_REAL_NAME(rpinn_cpu_factors_times)(engine, products[k]);
+      continue;
+    }
     if (M > RPINN_MAX_DENSE_ROWS && !RPINN_REAL_NAME(rpinn_cpu_has_jacobian)(engine)) {
       RPINN_TRY(times_by_blocks(context, engine, products[k]));
       continue;
     }
     RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));
-    multiply(engine, M, engine->jacobian, engine->gradient, products[k]);
+    RPINN_REAL_NAME(rpinn_cpu_matrix_times)
+    (engine, M, N, engine->jacobian, engine->gradient, products[k]);
   }
   return RPINN_OK;
 }
@@ -97,12 +102,16 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_transposed_times)(RpinnContext *context, R
                                                         const double *const *weights,
                                                         double *const *products) {
   RpinnCpuEngine *engine = (RpinnCpuEngine *)backend;
-  (void)context;
   for (size_t k = 0; k < batch->num_members; k++) {
     RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
-    if (engine->mixed_work)
-      RPINN_REAL_NAME(rpinn_mixed_terms_weigh)(&engine->mixed, engine->member.row_scale, weights[k]);
-    RPINN_REAL_NAME(rpinn_cpu_sweep)(engine, given_rows, (void *)weights[k], engine->gradient);
+    if (engine->is_factored) {
+      RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_factors_make)(context, engine));
+      RPINN_REAL_NAME(rpinn_cpu_factors_transposed)(engine, weights[k]);
+    } else {
+      if (engine->mixed_work)
+        RPINN_REAL_NAME(rpinn_mixed_terms_weigh)(&engine->mixed, engine->member.row_scale, weights[k]);
+      RPINN_REAL_NAME(rpinn_cpu_sweep)(engine, given_rows, (void *)weights[k], engine->gradient);
+    }
     engine->kernels->to_double(backend->model->num_parameters, engine->gradient, products[k]);
   }
   return RPINN_OK;
@@ -121,8 +130,22 @@ static void multiply_gram(RpinnCpuEngine *engine, const double *scale, double *p
     for (size_t j = 0; j < count; j++) own_scale[j] = scale ? (Real)scale[first + j] : 1;
     engine->products->add_gram(M, count, engine->jacobian + first, N, own_scale, engine->panel, product);
   }
-  for (size_t i = 0; i < M; i++)
-    for (size_t k = 0; k < i; k++) product[k * M + i] = product[i * M + k];
+}
+
+/* The lower triangle, and rows [M]. */
+static RpinnStatus make_gram(RpinnContext *context, RpinnCpuEngine *engine, const double *scale, double *rows,
+                             double *product) {
+  if (engine->is_factored) {
+    RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_factors_make)(context, engine));
+    if (RPINN_REAL_NAME(rpinn_cpu_factors_take)(engine, scale)) {
+      RPINN_REAL_NAME(rpinn_cpu_factors_gram)(engine, scale, rows, product);
+      return RPINN_OK;
+    }
+  }
+  RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));
+  memcpy(rows, engine->rows, engine->base.model->num_rows * sizeof *rows);
+  multiply_gram(engine, scale, product);
+  return RPINN_OK;
 }
 
 RpinnStatus RPINN_REAL_NAME(rpinn_cpu_gram)(RpinnContext *context, RpinnBackend *backend,
@@ -133,10 +156,11 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_gram)(RpinnContext *context, RpinnBackend 
   if (!engine->panel) engine->panel = RPINN_REAL_NAME(rpinn_cpu_reals)(RPINN_GRAM_PANEL);
   if (!engine->panel) return rpinn_fail_memory(context);
   for (size_t k = 0; k < batch->num_members; k++) {
+    double *product = grams[k];
     RPINN_REAL_NAME(rpinn_cpu_take_member)(engine, batch, k);
-    RPINN_TRY(RPINN_REAL_NAME(rpinn_cpu_dense_jacobian)(context, engine));
-    memcpy(rows[k], engine->rows, M * sizeof **rows);
-    multiply_gram(engine, scales ? scales[k] : NULL, grams[k]);
+    RPINN_TRY(make_gram(context, engine, scales ? scales[k] : NULL, rows[k], product));
+    for (size_t i = 0; i < M; i++)
+      for (size_t j = 0; j < i; j++) product[j * M + i] = product[i * M + j];
   }
   return RPINN_OK;
 }

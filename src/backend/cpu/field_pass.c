@@ -352,18 +352,15 @@ static void jacobian_of_layer(const RpinnPointwise *kernels, const RpinnFieldRun
 /* z of the first layer, which the other passes never store: value without bias, w_d for first derivatives,
  * zero. */
 static void fill_first_z(RpinnFieldPass *pass, const RpinnFieldRun *run) {
-  size_t width = pass->layers[0].num_out, num_in = pass->layers[0].num_in;
-  const Real *W = weights_of(pass, 0);
-  for (size_t c = 0; c < run->shape->num_channels; c++)
-    for (size_t p = 0; p < run->num_points; p++) {
-      Real *z = pass->first_z + (run->first_row + c * run->num_points + p) * width;
-      for (size_t u = 0; u < width; u++) {
-        Real value = 0;
-        for (size_t d = 0; c == 0 && d < num_in; d++) value += run->x[p * num_in + d] * W[u * num_in + d];
-        if (c > 0 && c <= run->shape->num_first) value = W[u * num_in + run->shape->input_of_first[c - 1]];
-        z[u] = value;
-      }
-    }
+  size_t width = pass->layers[0].num_out, num_in = pass->layers[0].num_in, count = run->num_points;
+  Real *z = pass->first_z + run->first_row * width;
+  memset(z, 0, run->shape->num_channels * count * width * sizeof *z);
+  for (size_t p = 0; p < count; p++, z += width)
+    for (size_t d = 0; d < num_in; d++)
+      for (size_t u = 0; u < width; u++) z[u] += run->x[p * num_in + d] * pass->input_weights[d][u];
+  for (size_t c = 0; c < run->shape->num_first; c++)
+    for (size_t p = 0; p < count; p++, z += width)
+      memcpy(z, pass->input_weights[run->shape->input_of_first[c]], width * sizeof *z);
 }
 
 /* W[u][d] = zbar_0[u] x_d + sum of zbar_k[u] over first derivatives k in input d */
@@ -372,8 +369,8 @@ static void jacobian_of_input(const RpinnFieldRun *run, size_t width, size_t num
   for (size_t p = 0; p < run->num_points; p++) {
     Real *W = jacobian + p * stride;
     const Real *bar = bars + (run->first_row + p) * width;
-    for (size_t u = 0; u < width; u++)
-      for (size_t d = 0; d < num_in; d++) W[u * num_in + d] = bar[u] * run->x[p * num_in + d];
+    for (size_t d = 0; d < num_in; d++)
+      for (size_t u = 0; u < width; u++) W[u * num_in + d] = bar[u] * run->x[p * num_in + d];
     for (size_t k = 0; k < run->shape->num_first; k++) {
       const Real *first = bars + (run->first_row + (1 + k) * run->num_points + p) * width;
       for (size_t u = 0; u < width; u++) W[u * num_in + run->shape->input_of_first[k]] += first[u];
@@ -382,37 +379,63 @@ static void jacobian_of_input(const RpinnFieldRun *run, size_t width, size_t num
   }
 }
 
-void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
-                                                size_t num_runs, size_t num_rows, Real *const *jacobians,
-                                                size_t stride) {
+static Real *slopes_of(const RpinnFieldPass *pass, const RpinnSlopePlace *place, size_t run, size_t layer) {
+  if (!place->layer_start) return gradient_of(pass, place->rows[run], layer);
+  return place->rows[run] + place->layer_start[layer];
+}
+
+static bool is_factored(const RpinnSlopePlace *place, size_t layer) {
+  return place->bars && place->bars[layer];
+}
+
+/* b of each point, and the factors of W for all rows of the block. */
+static void keep_factors(const RpinnFieldPass *pass, const RpinnFieldRun *runs, size_t num_runs,
+                         size_t num_rows, size_t l, const RpinnSlopePlace *place) {
+  const HiddenLayer *layer = &pass->layers[l];
+  for (size_t r = 0; r < num_runs; r++)
+    for (size_t p = 0; p < runs[r].num_points; p++)
+      memcpy(slopes_of(pass, place, r, l) + p * place->stride,
+             pass->bars + (runs[r].first_row + p) * layer->num_out, layer->num_out * sizeof(Real));
+  memcpy(place->bars[l], pass->bars, num_rows * layer->num_out * sizeof(Real));
+  memcpy(place->inputs[l], pass->layers[l - 1].a, num_rows * layer->num_in * sizeof(Real));
+}
+
+/* From abar of hidden layer l to its zbar, and the slopes of its parameters. */
+static void reverse_points(RpinnFieldPass *pass, const RpinnFieldRun *runs, size_t num_runs, size_t num_rows,
+                           size_t l, const RpinnSlopePlace *place) {
+  HiddenLayer *layer = &pass->layers[l];
+  Real *own_z = layer->z;
+  if (l == 0) layer->z = pass->first_z;
+  for (size_t r = 0; r < num_runs; r++) {
+    if (!runs[r].num_points) continue;
+    if (l == 0) fill_first_z(pass, &runs[r]);
+    reverse_hidden(pass, &runs[r], l); /* its bias sums are not used here */
+    if (l == 0)
+      jacobian_of_input(&runs[r], layer->num_out, layer->num_in, pass->bars, slopes_of(pass, place, r, l),
+                        place->stride);
+    else if (!is_factored(place, l))
+      jacobian_of_layer(pass->kernels, &runs[r], layer->num_out, layer->num_in, pass->bars,
+                        pass->layers[l - 1].a, slopes_of(pass, place, r, l), place->stride);
+  }
+  layer->z = own_z;
+  if (is_factored(place, l)) keep_factors(pass, runs, num_runs, num_rows, l, place);
+}
+
+void RPINN_REAL_NAME(rpinn_field_pass_slopes)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
+                                              size_t num_runs, size_t num_rows,
+                                              const RpinnSlopePlace *place) {
   HiddenLayer *last = &pass->layers[pass->num_hidden - 1];
   const Real *output_weights = weights_of(pass, pass->num_hidden);
   for (size_t r = 0; r < num_runs; r++) { /* the output layer is a layer of one unit */
     if (!runs[r].num_points) continue;
     jacobian_of_layer(pass->kernels, &runs[r], 1, last->num_out, pass->output_bars, last->a,
-                      gradient_of(pass, jacobians[r], pass->num_hidden), stride);
+                      slopes_of(pass, place, r, pass->num_hidden), place->stride);
   }
   if (pass->network->output_only) return;
-  for (size_t row = 0; row < num_rows; row++)
-    for (size_t u = 0; u < last->num_out; u++)
-      pass->bars[row * last->num_out + u] = pass->output_bars[row] * output_weights[u];
+  pass->kernels->output_reverse(num_rows, last->num_out, last->a, output_weights, pass->output_bars,
+                                pass->bars, pass->output_sums); /* whose sums are not used here */
   for (size_t l = pass->num_hidden; l-- > 0;) {
-    HiddenLayer *layer = &pass->layers[l];
-    Real *own_z = layer->z;
-    if (l == 0) layer->z = pass->first_z;
-    for (size_t r = 0; r < num_runs; r++) {
-      if (!runs[r].num_points) continue;
-      if (l == 0) fill_first_z(pass, &runs[r]);
-      reverse_hidden(pass, &runs[r], l); /* its bias sums are not used here */
-      Real *jacobian = gradient_of(pass, jacobians[r], l);
-      if (l)
-        jacobian_of_layer(pass->kernels, &runs[r], layer->num_out, layer->num_in, pass->bars,
-                          pass->layers[l - 1].a, jacobian, stride);
-      else
-        jacobian_of_input(&runs[r], layer->num_out, layer->num_in, pass->bars, jacobian, stride);
-    }
-    layer->z = own_z;
-    if (!l) break;
-    reverse_product(pass, l, num_rows);
+    reverse_points(pass, runs, num_runs, num_rows, l, place);
+    if (l) reverse_product(pass, l, num_rows);
   }
 }

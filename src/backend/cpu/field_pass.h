@@ -52,9 +52,19 @@ void RPINN_REAL_NAME(rpinn_field_pass_reverse)(RpinnFieldPass *pass, const Rpinn
                                                size_t num_runs, size_t num_rows, Real *gradient);
 /* The rest of the gradient, once all blocks went back. */
 void RPINN_REAL_NAME(rpinn_field_pass_finish)(RpinnFieldPass *pass, Real *gradient);
-/* The reverse pass point by point: row p of the run gets jacobian + p * stride (a vector like theta). */
-void RPINN_REAL_NAME(rpinn_field_pass_jacobian)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
-                                                size_t num_runs, size_t num_rows, Real *const *jacobians,
-                                                size_t stride);
+/* Where slopes point by point go: point p of a run has the vector rows[run] + p * stride. */
+typedef struct RpinnSlopePlace {
+  Real *const *rows;
+  size_t stride;
+  /* [num_layers] where a layer's slopes begin in that vector, or NULL: it is a vector like theta. */
+  const size_t *layer_start;
+  /* [num_layers] zbar [num_rows][num_out] and a [num_rows][num_in] of a layer whose W is kept in these factors, with b alone in the
+   * vectors; NULL for layers whose W stands before b there, and for the array where all do. */
+  Real *const *bars, *const *inputs;
+} RpinnSlopePlace;
+
+/* The reverse pass point by point. */
+void RPINN_REAL_NAME(rpinn_field_pass_slopes)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
+                                              size_t num_runs, size_t num_rows, const RpinnSlopePlace *place);
 
 #endif

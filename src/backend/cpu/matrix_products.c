@@ -1,21 +1,7 @@
 /* The products of matrix_products.h for one instruction set and one precision. */
 #include "matrix_products.h"
 
-#include "vector.h"
-
-/* Loops whose counts are constants are unrolled, so that arrays of vectors stay in registers; not where a sanitizer checks every step of them,
- * which would take minutes to compile. */
-#if !defined(__clang__)
-#define RPINN_UNROLL _Pragma("GCC unroll 16")
-#elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RPINN_UNROLL
-#else
-#define RPINN_UNROLL _Pragma("clang loop unroll(full)")
-#endif
-/* i from 0 to below a count */
-#define RPINN_UNROLLED(i, count)  RPINN_UNROLL for (size_t i = 0; i < (count); i++)
-/* half of a count, and half of that, down to 1 */
-#define RPINN_HALVES(half, count) RPINN_UNROLL for (size_t half = (count) / 2; half > 0; half /= 2)
+#include "tile_vectors.h"
 
 /* A tile has as many sums as leave registers for a few vectors of the second factor and a number of the first. */
 enum {
@@ -32,15 +18,6 @@ enum {
   LEAST_PIECE = 48,          /* rows of these, at least: tiles are read and written again for each piece */
   FEW = RPINN_REAL_GROUP / 4 /* columns that are not worth a vector */
 };
-
-/* a b + c: fused where that is an instruction and not a call. */
-RPINN_INLINE RealVector multiply_add(RealVector a, RealVector b, RealVector c) {
-#if defined(RPINN_ISA_HAS_NO_INTRINSICS) && !defined(__FP_FAST_FMAF)
-  return a * b + c;
-#else
-  return vector_fma(a, b, c);
-#endif
-}
 
 /* A value that is used more than once, loaded once: a compiler may read memory for each use, and rows that are not aligned cost
  * two reads each. */
@@ -97,7 +74,7 @@ RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Fa
     RPINN_UNROLLED (v, num_vectors) y[v] = vector_load(vectors + v * LANES);
     RPINN_UNROLLED (r, num_rows) {
       RealVector number = vector_fill(x[r * row]);
-      RPINN_UNROLLED (v, num_vectors) sums[r][v] = multiply_add(number, y[v], sums[r][v]);
+      RPINN_UNROLLED (v, num_vectors) sums[r][v] = vector_multiply_add(number, y[v], sums[r][v]);
     }
   }
   RPINN_UNROLLED (r, num_rows) {
@@ -184,7 +161,7 @@ RPINN_INLINE void add_lanes(const size_t num_columns, size_t length, const Real 
   RPINN_UNROLLED (r, BUNDLE / num_columns) {
     RealVector own = vector_once(vector_load_lanes(x + r * length, count));
     RPINN_UNROLLED (c, num_columns)
-      sums[r * num_columns + c][part] = multiply_add(own, vectors[c], sums[r * num_columns + c][part]);
+      sums[r * num_columns + c][part] = vector_multiply_add(own, vectors[c], sums[r * num_columns + c][part]);
   }
 }
 
@@ -223,9 +200,14 @@ static Real multiply_row(size_t length, const Real *x, const Real *y) {
   RealVector sums[RPINN_GROUP_VECTORS] = {{0}};
   for (size_t k = 0, part = 0; k < length; k += LANES, part = (part + 1) % RPINN_GROUP_VECTORS) {
     const size_t count = length - k < LANES ? length - k : LANES;
-    sums[part] = multiply_add(vector_load_lanes(x + k, count), vector_load_lanes(y + k, count), sums[part]);
+    sums[part] =
+        vector_multiply_add(vector_load_lanes(x + k, count), vector_load_lanes(y + k, count), sums[part]);
   }
   return vector_group_sum(sums);
+}
+
+static void multiply_all_rows(size_t num_rows, size_t width, const Real *a, const Real *b, Real *sums) {
+  for (size_t r = 0; r < num_rows; r++) sums[r] = multiply_row(width, a + r * width, b + r * width);
 }
 
 RPINN_INLINE void scalar_products(const size_t num_columns, size_t num_rows, size_t length, const Real *x,
@@ -302,22 +284,6 @@ static void add_gradient(size_t num_rows, size_t num_out, size_t num_in, const R
 
 /* ---- transposes ---- */
 
-/* A square of LANES rows and columns, of which num_rows exist: the last of them stands for the others. Each column of it, a row
- * of the result, times its factor, where there are any. */
-RPINN_INLINE void transpose_square(size_t num_rows, const Real *from, size_t row, const Real *factors,
-                                   Real *to, size_t to_row) {
-  RealVector v[LANES];
-  RPINN_UNROLLED (i, LANES) v[i] = vector_load(from + (i < num_rows ? i : num_rows - 1) * row);
-  RPINN_HALVES (size, LANES)
-    RPINN_UNROLLED (j, LANES / 2) {
-      const size_t i = j + j / size * size; /* those without the bit `size` */
-      VectorPair pair = vector_exchange(v[i], v[i + size], size);
-      v[i] = pair.even;
-      v[i + size] = pair.odd;
-    }
-  RPINN_UNROLLED (i, LANES) vector_store(to + i * to_row, factors ? vector_fill(factors[i]) * v[i] : v[i]);
-}
-
 /* Where the square that follows the one at `at` begins: the last one reaches back over others, unless so little is left that
  * single elements are less work. */
 static size_t next_square(size_t at, size_t count) {
@@ -329,7 +295,8 @@ static void transpose(size_t num_rows, size_t num_columns, const Real *from, Rea
   size_t rows = 0, columns = 0;
   for (size_t i = 0; i + LANES <= num_rows; i = next_square(i, num_rows)) {
     for (size_t j = 0; j + LANES <= num_columns; j = next_square(j, num_columns)) {
-      transpose_square(LANES, from + i * num_columns + j, num_columns, NULL, to + j * num_rows + i, num_rows);
+      vector_transpose_square(LANES, from + i * num_columns + j, num_columns, NULL, to + j * num_rows + i,
+                              num_rows);
       columns = j + LANES;
     }
     rows = i + LANES;
@@ -355,9 +322,10 @@ static void pack_rows(size_t num_rows, size_t num_columns, const Real *a, size_t
   for (size_t k = 0; k < columns; k += LANES) {
     size_t j = 0;
     for (; j + LANES <= num_rows; j += LANES)
-      transpose_square(LANES, a + j * distance + k, distance, scale + k, panel + k * width + j, width);
+      vector_transpose_square(LANES, a + j * distance + k, distance, scale + k, panel + k * width + j, width);
     if (j < num_rows)
-      transpose_square(num_rows - j, a + j * distance + k, distance, scale + k, panel + k * width + j, width);
+      vector_transpose_square(num_rows - j, a + j * distance + k, distance, scale + k, panel + k * width + j,
+                              width);
   }
   for (size_t k = columns; k < num_columns; k++)
     for (size_t j = 0; j < width; j++)
@@ -406,5 +374,7 @@ extern const RpinnMatrixProducts RPINN_MATRIX_PRODUCTS_TABLE;
 const RpinnMatrixProducts RPINN_MATRIX_PRODUCTS_TABLE = {.multiply = multiply,
                                                          .add_gradient = add_gradient,
                                                          .multiply_vector = multiply_vector,
+                                                         .multiply_rows = multiply_all_rows,
                                                          .transpose = transpose,
-                                                         .add_gram = add_gram};
+                                                         .add_gram = add_gram,
+                                                         .add_factored_gram = RPINN_FACTORED_GRAM};

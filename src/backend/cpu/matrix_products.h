@@ -1,6 +1,6 @@
 /* The matrix products of the CPU backend, in one precision: one table of functions per instruction set.
  *
- *   z^l = a^(l-1) W^lT        Wbar^l += zbar^lT a^(l-1)        abar^(l-1) = zbar^l W^l        J D J^T
+ *   z^l = a^(l-1) W^lT        Wbar^l += zbar^lT a^(l-1)        abar^(l-1) = zbar^l W^l        J D J^T, of J as it stands or in factors
  *
  * Those of layers are small and of odd widths, as the networks have them, and the same weights meet many rows. Matrices are
  * row-major without gaps, unless a distance between rows is given.
@@ -29,6 +29,17 @@ enum {
   RPINN_GRAM_PANEL = RPINN_GRAM_COLUMNS * 4 * RPINN_REAL_GROUP /* room that it needs */
 };
 
+/* The Jacobian of a layer's W in factors: the row of a point is sum_c zbar_c a_c^T over its channels. */
+typedef struct RpinnFactors {
+  size_t num_out, num_in;
+  const Real *bars, *inputs; /* zbar [rows][num_out], a [rows][num_in] */
+} RpinnFactors;
+
+/* Points with the same channels: their rows in factors, channel by channel and point by point, and their place among the results. */
+typedef struct RpinnFactorRun {
+  size_t first_row, num_channels, num_points, first_result;
+} RpinnFactorRun;
+
 typedef struct RpinnMatrixProducts {
   /* c [num_rows][num_out] = a [num_rows][num_in] weights [num_in][num_out];  transposed [num_out][num_in]: the weights
    * once more. */
@@ -40,13 +51,26 @@ typedef struct RpinnMatrixProducts {
                        bool adds, Real *gradient);
   /* outputs[row] = sum_u a[row][u] weights[u] */
   void (*multiply_vector)(size_t num_rows, size_t width, const Real *a, const Real *weights, Real *outputs);
+  /* sums[row] = sum_u a[row][u] b[row][u] */
+  void (*multiply_rows)(size_t num_rows, size_t width, const Real *a, const Real *b, Real *sums);
   /* to [num_columns][num_rows] = the transpose of from [num_rows][num_columns] */
   void (*transpose)(size_t num_rows, size_t num_columns, const Real *from, Real *to);
   /* The lower triangle of gram [num_rows][num_rows] += A diag(scale) A^T, A [num_rows][num_columns] with its rows `distance`
    * apart. Sums over 512 columns are in this precision, sums of these in double. panel: room for RPINN_GRAM_PANEL. */
   void (*add_gram)(size_t num_rows, size_t num_columns, const Real *a, size_t distance, const Real *scale,
                    Real *panel, double *gram);
+  /* gram [num_results][num_results] += scale J J^T of a layer's W, for the points of two runs, `columns` no later than `rows`; of one
+   * run with itself the lower triangle. panel: room for (num_out + num_in) RPINN_REAL_GROUP numbers for each channel of `columns`. */
+  void (*add_factored_gram)(const RpinnFactors *factors, const RpinnFactorRun *rows,
+                            const RpinnFactorRun *columns, double scale, size_t num_results, Real *panel,
+                            double *gram);
 } RpinnMatrixProducts;
+
+#ifdef RPINN_FACTORED_GRAM /* that of an instruction set, which stands in a file of its own */
+void RPINN_FACTORED_GRAM(const RpinnFactors *factors, const RpinnFactorRun *rows,
+                         const RpinnFactorRun *columns, double scale, size_t num_results, Real *panel,
+                         double *gram);
+#endif
 
 /* The kernels for one instruction set; NULL where this machine or this build has none. */
 const RpinnMatrixProducts *RPINN_REAL_NAME(rpinn_matrix_products)(RpinnIsa isa);
