@@ -90,7 +90,7 @@ static double quantile(const Mixture *mixture, double probability) {
     square += (c * c + s * s) / (double)mixture->num_draws;
   }
   double y = mean + (probability < 0.5 ? -1.96 : 1.96) * sqrt(fmax(0, square - mean * mean));
-  double tolerance = 1e-10 * (high - low);
+  double tolerance = 1e-6 * (high - low); /* the step after such a one would be of the order of its square */
   for (int step = 0; step < MAX_STEPS; step++) {
     double slope, excess = share_below(mixture, y, &slope) - probability;
     *(excess < 0 ? &low : &high) = y;
