@@ -244,6 +244,8 @@ static void test_all_hear_of_an_end(void **state) {
   act(3, stop, 0, 130, members, &is_aborted);
   assert_int_equal(atomic_load(&num_good), 3);
   for (size_t r = 0; r < 3; r++) assert_int_equal(members[r].all, 130); /* that of rank 0 */
+  act(3, stop, 1, 130, members, &is_aborted);
+  assert_int_equal(members[0].all, 0); /* another one, which was asked to end, has not failed */
 }
 
 /* Rank 1 ends with a failure while the others go on. */
@@ -269,6 +271,28 @@ static void test_a_failure_ends_all(void **state) {
   assert_int_equal(members[0].all, 1);
   check_true(strstr(members[0].failure, "the disk of rank 1 is full") != NULL, "%s", members[0].failure);
   assert_false(is_aborted); /* it has taken its leave */
+}
+
+/* Rank 1 cannot save what it has when rank 2 wants an end. */
+static void fail_at_end(RpinnContext *context, RpinnRanks *ranks, MockJob *job) {
+  RpinnRankMessage message;
+  (void)job;
+  if (rpinn_ranks_rank(ranks) == 2) rpinn_ranks_ask_stop(ranks);
+  rpinn_ranks_await(context, ranks, RPINN_ANY_RANK, RPINN_TAG_ANY, &message);
+  if (rpinn_ranks_rank(ranks) == 1) return;
+  RpinnStatus status = rpinn_ranks_receive(context, ranks, RPINN_ANY_RANK, RPINN_TAG_ANY, 5, &message);
+  atomic_fetch_add(&num_good, status == RPINN_ERROR_IO && strstr(rpinn_context_error(context)->message,
+                                                                 "the disk of rank 1 is full") != NULL);
+}
+
+static void test_a_failure_at_the_end_is_one(void **state) {
+  (void)state;
+  Member members[3];
+  bool is_aborted;
+  atomic_store(&num_good, 0);
+  act(3, fail_at_end, 1, 1, members, &is_aborted);
+  assert_int_equal(atomic_load(&num_good), 2);
+  assert_int_equal(members[0].all, 1);
 }
 
 /* Rank 2 gives no sign of life any more. */
@@ -463,12 +487,12 @@ static void test_many_members_a_second(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_task_is_given_once), cmocka_unit_test(test_late_ranks_find_their_share),
-      cmocka_unit_test(test_states_are_taken_once),    cmocka_unit_test(test_processors_are_shared),
-      cmocka_unit_test(test_launchers_are_told_apart), cmocka_unit_test(test_messages_arrive),
-      cmocka_unit_test(test_all_hear_of_an_end),       cmocka_unit_test(test_a_failure_ends_all),
-      cmocka_unit_test(test_a_silent_rank_is_gone),    test_in_folder(test_runs_are_those_of_one_process),
-      test_in_folder(test_draws_on_disks_of_machines), test_in_folder(test_what_was_left_is_rescued),
-      test_in_folder(test_many_members_a_second)};
+      cmocka_unit_test(test_every_task_is_given_once),    cmocka_unit_test(test_late_ranks_find_their_share),
+      cmocka_unit_test(test_states_are_taken_once),       cmocka_unit_test(test_processors_are_shared),
+      cmocka_unit_test(test_launchers_are_told_apart),    cmocka_unit_test(test_messages_arrive),
+      cmocka_unit_test(test_all_hear_of_an_end),          cmocka_unit_test(test_a_failure_ends_all),
+      cmocka_unit_test(test_a_failure_at_the_end_is_one), cmocka_unit_test(test_a_silent_rank_is_gone),
+      test_in_folder(test_runs_are_those_of_one_process), test_in_folder(test_draws_on_disks_of_machines),
+      test_in_folder(test_what_was_left_is_rescued),      test_in_folder(test_many_members_a_second)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,14 +158,16 @@ static void take_roster(RpinnRanks *ranks, const RpinnRankParcel *parcel) {
   ranks->is_ready = true;
 }
 
-/* Others than rank 0 take their leave only after it, or because they cannot go on. */
+/* Others than rank 0 take their leave only after it, because an end was asked for, or because they cannot go on: that is a failure of all, also
+ * while they end, since what such a rank had to save is not where others look for it. */
 static void take_farewell(RpinnRanks *ranks, const RpinnRankParcel *parcel) {
   RpinnRankPeer *peer = &ranks->peers[parcel->rank];
   if (parcel->size != sizeof peer->end) return;
   memcpy(&peer->end, parcel->bytes, sizeof peer->end);
   peer->end.message[sizeof peer->end.message - 1] = '\0';
   peer->has_left = true;
-  if (parcel->rank == 0 || ranks->is_stopped || peer->end.code == 0) return;
+  bool was_asked = ranks->is_stopped && peer->end.code == rpinn_status_exit_code(RPINN_ERROR_INTERRUPTED);
+  if (parcel->rank == 0 || was_asked || peer->end.code == 0) return;
   RpinnRankEnd fault = {.code = peer->end.code};
   snprintf(fault.message, sizeof fault.message, "rank %zu on %s: %.900s", parcel->rank,
            ranks->places[parcel->rank].node, peer->end.message);

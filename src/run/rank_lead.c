@@ -145,18 +145,24 @@ static bool tick_first(void *user, uint64_t counted) {
   return rpinn_ranks_is_stopped(sharing->ranks);
 }
 
-/* This rank has nothing more to make, and waits for the others. */
+/* Those who have left without a word had nothing to save, or have failed. */
+static bool others_have_ended(const RpinnSharing *sharing) {
+  for (size_t r = 1; r < rpinn_ranks_size(sharing->ranks); r++)
+    if (!sharing->has_ended[r] && !rpinn_ranks_has_left(sharing->ranks, r)) return false;
+  return true;
+}
+
+/* This rank has nothing more to make, and waits for the others. Whether one has failed is asked after whether all have ended: a rank that
+ * leaves in between is not taken for one that has saved its draws. */
 static RpinnStatus await_others(RpinnSharing *sharing, RpinnTaskPoolResult *result) {
   for (;;) {
-    size_t num_ended = 0;
+    bool is_over = others_have_ended(sharing);
     RPINN_TRY(rpinn_ranks_check(sharing->context, sharing->ranks));
-    for (size_t r = 1; r < rpinn_ranks_size(sharing->ranks); r++)
-      num_ended += sharing->has_ended[r] || rpinn_ranks_has_left(sharing->ranks, r);
     if (rpinn_steady_seconds() >= sharing->next_tick) {
       sharing->next_tick = rpinn_steady_seconds() + 0.1;
       result->interrupted |= tick_first(sharing, sharing->counted);
     }
-    if (num_ended + 1 == rpinn_ranks_size(sharing->ranks)) return RPINN_OK;
+    if (is_over) return RPINN_OK;
     RPINN_TRY(serve_ranks(sharing, 0.01));
   }
 }

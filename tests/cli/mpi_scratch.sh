@@ -55,8 +55,10 @@ mkdir disk0 disk1
 cat > machine.sh << 'END'
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 machine=$((rank % 2))
-exec unshare -um sh -c "hostname machine$machine && mount --bind '$1/disk$machine' '$1/scratch' && shift && exec \"\$@\"" sh "$@"
+exec unshare -um sh -c "hostname machine$machine && mount --bind '$1/disk$machine' '$1/scratch' && sh '$1/mount$machine.sh' && shift && exec \"\$@\"" sh "$@"
 END
+: > mount0.sh
+: > mount1.sh # what else a machine has for itself
 # machines LAUNCHER NUMBER ARGUMENTS…: as begin_ranks
 machines() {
   local kind=$1 number=$2
@@ -89,5 +91,31 @@ for kind in "${launchers[@]}"; do
   number=$(sed -n 's/.*"samples": \([0-9]*\),.*/\1/p' killed/summary.json)
   if ((${number:-0} < total)); then complain "$total draws were rescued, and ${number:-none} are there"; fi
 done
+
+# ---- SIGTERM, and rank 1 finds no room in the run directory: that is a failure, and what it has made is still to be had ----
+kind=${launchers[0]}
+run 0 run "${long[@]}" --samples 2 --out full --quiet
+mkdir full/ranks
+: > full/ranks/kept # or rank 0 would remove the folder
+echo "mount -t tmpfs -o size=1m none '$work/full/ranks'" > mount1.sh
+RPINN_SCRATCH_SECONDS=1000 machines "$kind" 2 run "${long[@]}" --out "$work/full" --resume --scratch scratch
+for ((k = 0; k < 3000; k++)); do
+  if [[ -n $(find disk1 -name 'rpinn-*-0001.db') ]]; then break; fi
+  sleep 0.01
+done
+sleep 1.5
+process=$(process_of 1 "$work/full")
+head -c 2M /dev/zero > "/proc/$process/root$work/full/ranks/other" 2> /dev/null || true
+kill -TERM "$process"
+end_ranks
+if ((status != 1)); then complain "rank 1 could not save, and the exit code is $status: $err"; fi
+has "$err" "rank 1 on machine1: "
+lacks "$err" "interrupted; the members"
+: > mount1.sh
+machines "$kind" 2 run "${long[@]}" --time-limit 0.01 --out "$work/full" --resume
+end_ranks
+if ((status != 0)); then complain "the rescue of what could not be saved has exit code $status: $err"; fi
+has "$err" "-0001.db are rescued"
+if [[ -n $(find disk0 disk1 -type f) ]]; then complain "there is left: $(ls disk0 disk1)"; fi
 
 exit "$failed"
