@@ -459,18 +459,62 @@ static void leave_member(const RunBench *bench, const char *name, char path[RPIN
   free(identity);
 }
 
-/* By ranks that have no scratch folder themselves, on two machines. */
+/* All are asked to end before rank 0 has looked at the run, and the others have left then. */
+static void resume_too_late(RpinnContext *context, RpinnRanks *ranks, MockJob *job) {
+  RunBench bench = {.context = context, .arena = rpinn_arena_create()};
+  RpinnRankMessage message;
+  RpinnRun *run = NULL;
+  bool is_first = rpinn_ranks_rank(ranks) == 0;
+  (void)job;
+  memcpy(bench.folder, own_bench->folder, sizeof bench.folder);
+  if (is_first) rpinn_ranks_ask_stop(ranks);
+  rpinn_ranks_await(context, ranks, RPINN_ANY_RANK, RPINN_TAG_ANY, &message);
+  for (size_t r = 1; is_first && r < rpinn_ranks_size(ranks); r++)
+    while (!rpinn_ranks_has_left(ranks, r))
+      rpinn_ranks_receive(context, ranks, (int)r, RPINN_TAG_ANY, 0.01, &message);
+  RpinnStatus status =
+      run_try(&bench, own_name, line, own_settings, (RpinnRunOptions){.ranks = ranks, .resume = true}, &run);
+  atomic_fetch_add(&num_good, status == (is_first ? RPINN_ERROR_INTERRUPTED : RPINN_OK));
+  rpinn_run_destroy(run);
+  rpinn_arena_destroy(bench.arena);
+}
+
+/* The mark of the session that, as the store of a run says, may have left something. */
+static void check_session(const RunBench *bench, const char *name, const char *expected) {
+  RpinnMemberStore *store;
+  char *session;
+  const char *checkpoint = run_path(bench, name, "checkpoint.db");
+  run_require(bench, rpinn_member_store_open_existing(bench->context, checkpoint, &store));
+  run_require(bench, rpinn_member_store_get_text(bench->context, store, RPINN_SESSION_KEY, &session));
+  rpinn_member_store_close(store);
+  assert_non_null(session);
+  session[strcspn(session, " ")] = '\0'; /* the folder */
+  assert_string_equal(session, expected);
+  free(session);
+}
+
+/* By ranks that have no scratch folder themselves, on two machines; not before those of both could look for it. */
 static void test_what_was_left_is_rescued(void **state) {
   const RunBench *bench = *state;
   char path[RPINN_PATH_SIZE];
+  Member members[4];
+  bool is_aborted;
   run_make(bench, "left", line, "samples=5 optimizer=adam iterations=5 prior_scale=1 threads=1");
   leave_member(bench, "left", path);
   assert_int_equal(access(path, F_OK), 0);
+  own_bench = bench;
+  own_name = "left";
+  own_settings = "samples=20 optimizer=adam iterations=5 prior_scale=1 threads=1";
+  atomic_store(&num_good, 0);
+  act(4, resume_too_late, 0, 0, members, &is_aborted);
+  assert_int_equal(atomic_load(&num_good), 4);
+  check_session(bench, "left", "0123abcd");
   run_on_ranks(bench, "left", 4, "samples=20 optimizer=adam iterations=5 prior_scale=1 threads=1");
   const RpinnJsonValue *summary = run_json(bench, "left");
   assert_int_equal((int)json_at(summary, "members/stops/budget")->number, 19);
   assert_int_equal((int)json_at(summary, "members/stops/no_progress")->number, 1);
   assert_int_not_equal(access(path, F_OK), 0);
+  check_session(bench, "left", "");
 }
 
 /* Members that cost next to nothing: what rank 0 hands out and collects, the results included. */

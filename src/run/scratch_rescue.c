@@ -173,16 +173,26 @@ static RpinnStatus tell_others(RpinnContext *context, const RpinnDriver *driver,
   return status;
 }
 
+/* A rank that left before it heard of all this, because somebody wants an end, has rescued nothing: the next session is to do it, and finds the
+ * name of the session before only where this one does not begin. */
+static RpinnStatus hear_other(RpinnContext *context, RpinnRanks *ranks, size_t rank) {
+  RpinnRankMessage message = {0};
+  for (bool has_left = false; !message.bytes;) {
+    if (has_left)
+      return rpinn_fail(context, RPINN_ERROR_INTERRUPTED,
+                        "interrupted before what the last session has left was looked for on all machines");
+    has_left = rpinn_ranks_has_left(ranks, rank); /* what it has said before comes yet */
+    RPINN_TRY(rpinn_ranks_receive(context, ranks, (int)rank, RPINN_TAG_SCRATCH, 0.1, &message));
+  }
+  show_notes(context, message.bytes, message.size);
+  free(message.bytes);
+  return RPINN_OK;
+}
+
 static RpinnStatus hear_others(RpinnContext *context, const RpinnDriver *driver) {
   RpinnRanks *ranks = driver->options->ranks;
-  for (size_t r = 1; r < rpinn_ranks_size(ranks); r++) {
-    RpinnRankMessage message = {0};
-    if (!is_in_charge(ranks, r)) continue;
-    while (!message.bytes && !rpinn_ranks_has_left(ranks, r))
-      RPINN_TRY(rpinn_ranks_receive(context, ranks, (int)r, RPINN_TAG_SCRATCH, 0.1, &message));
-    if (message.bytes) show_notes(context, message.bytes, message.size);
-    free(message.bytes);
-  }
+  for (size_t r = 1; r < rpinn_ranks_size(ranks); r++)
+    if (is_in_charge(ranks, r)) RPINN_TRY(hear_other(context, ranks, r));
   return RPINN_OK;
 }
 

@@ -7,7 +7,8 @@
 
 #include "driver.h"
 
-/* Rank 0, with its store open: what was left comes to folder/ranks, for rpinn_rank_stores_collect; others do the same where they are. */
+/* Rank 0, with its store open: what was left comes to folder/ranks, for rpinn_rank_stores_collect; others do the same where they are. Interrupted
+ * where one of them was asked to end before it could. */
 RpinnStatus rpinn_scratch_rescue(RpinnContext *context, RpinnDriver *driver);
 /* Another rank: its side of this. *is_told is false where somebody wants an end before. */
 RpinnStatus rpinn_scratch_follow(RpinnContext *context, RpinnDriver *driver, bool *is_told);
