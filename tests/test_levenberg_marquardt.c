@@ -183,6 +183,65 @@ static void stops_where_nothing_is_promised(void **state) {
   }
 }
 
+/* Rows s_i theta_i - 1000 / s_i, s_i^2 from 1e9 to 1e11, of all parameters but the last, of which the prior alone knows. The slope is steep along
+ * the rows, with next to nothing to gain there, so that for some iterations conjugate gradients do not see the last parameter. */
+enum { STEEP = 29 };
+
+static double steep_scale(size_t i) {
+  return sqrt(1e9 * pow(100, (double)i / (STEEP - 1)));
+}
+
+static RpinnStatus steep_times(void *data, const double *theta, const double *direction, double *product) {
+  (void)data, (void)theta;
+  for (size_t i = 0; i < STEEP; i++) product[i] = steep_scale(i) * direction[i];
+  return RPINN_OK;
+}
+
+static RpinnStatus steep_transposed_times(void *data, const double *theta, const double *weights,
+                                          double *product) {
+  (void)data, (void)theta;
+  for (size_t i = 0; i < STEEP; i++) product[i] = steep_scale(i) * weights[i];
+  product[STEEP] = 0;
+  return RPINN_OK;
+}
+
+static RpinnStatus steep_residuals(void *data, const double *theta, double *rows) {
+  steep_times(data, theta, theta, rows);
+  for (size_t i = 0; i < STEEP; i++) rows[i] -= 1000 / steep_scale(i);
+  return RPINN_OK;
+}
+
+static RpinnStatus steep_jacobian(void *data, const double *theta, double *rows, double *J) {
+  for (size_t i = 0; i < STEEP; i++)
+    for (size_t j = 0; j <= STEEP; j++) J[i * (STEEP + 1) + j] = i == j ? steep_scale(i) : 0;
+  return steep_residuals(data, theta, rows);
+}
+
+static void promises_count_what_gradients_leave_over(void **state) {
+  (void)state;
+  double root[STEEP + 1], mean[STEEP + 1] = {0}, start[STEEP + 1] = {0};
+  for (size_t j = 0; j <= STEEP; j++) root[j] = 1;
+  mean[STEEP] = 0.5; /* 1/8 of a nat away */
+  RpinnLeastSquares problem = {.num_parameters = STEEP + 1,
+                               .num_rows = STEEP,
+                               .prior_root = root,
+                               .prior_mean = mean,
+                               .residuals = steep_residuals,
+                               .jacobian = steep_jacobian,
+                               .jacobian_times = steep_times,
+                               .transposed_times = steep_transposed_times};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop = (RpinnStopRule){.max_iterations = 100, .progress_window = 20, .progress_amount = 0.1};
+  options.initial_damping = 1e-15;
+  options.max_dense_rows = 1;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  RpinnOptimum optimum = run(optimizer, start);
+  say("steep rows, stop by promise, LM", optimum.loss, &optimum);
+  check_stop(&optimum, RPINN_STOP_DECREASE_SMALL);
+  check_true(optimum.loss <= 0.01, "%g nats are left", optimum.loss);
+  rpinn_optimizer_destroy(optimizer);
+}
+
 /* Without a prior the solution is not unique; the rows can all be met. */
 static void linear_without_prior(void **state) {
   (void)state;
@@ -355,6 +414,7 @@ int main(void) {
                                      cmocka_unit_test(quadratics_by_levenberg_marquardt),
                                      cmocka_unit_test(linear_by_levenberg_marquardt),
                                      cmocka_unit_test(stops_where_nothing_is_promised),
+                                     cmocka_unit_test(promises_count_what_gradients_leave_over),
                                      cmocka_unit_test(linear_without_prior),
                                      cmocka_unit_test(prior_alone),
                                      cmocka_unit_test(nonlinear_in_data_space),

@@ -27,6 +27,10 @@
  *
  *   1/2 g.H^-1 g <= (1 + lambda u) 1/2 g.(H + lambda D)^-1 g = -(1 + lambda u) 1/2 g.d
  *
+ * Conjugate gradients leave c = -g - (H + lambda D) d, which is orthogonal to d, and H + lambda D >= A:
+ *
+ *   g.(H + lambda D)^-1 g = -g.d + c.(H + lambda D)^-1 c <= -g.d + c.A^-1 c
+ *
  * Where this is a tenth of progress_amount or less in three iterations in a row, no window need pass to see it. */
 #include <math.h>
 #include <string.h>
@@ -56,10 +60,11 @@ static double find_damping_share(const RpinnMarquardt *self) {
   return share;
 }
 
-/* -1/2 g.d, times what damping may hide */
+/* 1/2 (c.A^-1 c - g.d), times what damping may hide */
 static double bound_decrease(const RpinnMarquardt *self) {
   double slope = rpinn_dense_dot(self->squares.num_parameters, self->gradient, self->step);
-  return -0.5 * slope * (1 + self->damping * find_damping_share(self));
+  double left_over = self->form == RPINN_MARQUARDT_NO_MATRIX ? self->equations.square : 0;
+  return 0.5 * (left_over - slope) * (1 + self->damping * find_damping_share(self));
 }
 
 /* True: the optimiser has stopped. */
