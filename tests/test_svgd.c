@@ -557,6 +557,70 @@ static void test_overflow(void **state) {
   }
 }
 
+/* ---- a target that moves the particles by itself ---- */
+
+static size_t num_moves;
+
+static RpinnStatus move_nothing(RpinnContext *context, void *data, RpinnParticleMoves *moves) {
+  (void)context, (void)data, (void)moves;
+  num_moves++;
+  return RPINN_ERROR_UNSUPPORTED;
+}
+
+/* Whose bandwidth is infinite, though all else is not. */
+static RpinnStatus move_apart(RpinnContext *context, void *data, RpinnParticleMoves *moves) {
+  (void)context, (void)data;
+  num_moves++;
+  for (size_t i = 0; i < moves->num_particles; i++) moves->particles[i] += 1;
+  memset(moves->gradients, 0, moves->num_particles * sizeof *moves->gradients);
+  memset(moves->log_densities, 0, moves->num_particles * sizeof *moves->log_densities);
+  moves->squared_bandwidth = HUGE_VAL;
+  moves->mean_norm = 1;
+  return RPINN_OK;
+}
+
+static Fixture create_moving(Normal *normal, RpinnLogDensity *density,
+                             RpinnStatus (*move)(RpinnContext *, void *, RpinnParticleMoves *)) {
+  Fixture fixture = {.context = rpinn_context_create()};
+  RpinnSvgdOptions options = rpinn_svgd_default_options();
+  const double start[] = {-1, 0, 2};
+  options.num_particles = 3;
+  *density = (RpinnLogDensity){.num_parameters = 1, .data = normal, .evaluate = normal_evaluate};
+  RpinnBatchLogDensity target = rpinn_log_density_as_batch(density);
+  target.move_particles = move;
+  assert_int_equal(rpinn_svgd_create_batch(fixture.context, 1, &target, &options, &fixture.svgd), RPINN_OK);
+  assert_int_equal(rpinn_svgd_start(fixture.context, fixture.svgd, start), RPINN_OK);
+  num_moves = 0;
+  return fixture;
+}
+
+/* It has no room: they are moved here, whoever hears of it. */
+static void test_target_without_room(void **state) {
+  (void)state;
+  Normal normal = make_normal(1);
+  RpinnLogDensity densities[2];
+  Fixture here = create_moving(&normal, &densities[0], NULL),
+          there = create_moving(&normal, &densities[1], move_nothing);
+  assert_int_equal(rpinn_svgd_advance(NULL, here.svgd, 3), RPINN_OK);
+  assert_int_equal(rpinn_svgd_advance(NULL, there.svgd, 3), RPINN_OK);
+  assert_int_equal(num_moves, 1);
+  assert_memory_equal(rpinn_svgd_particles(there.svgd), rpinn_svgd_particles(here.svgd), 3 * sizeof(double));
+  destroy(&here);
+  destroy(&there);
+}
+
+/* What has moved is not moved again. */
+static void test_target_that_moves_apart(void **state) {
+  (void)state;
+  Normal normal = make_normal(1);
+  RpinnLogDensity density;
+  Fixture fixture = create_moving(&normal, &density, move_apart);
+  assert_int_equal(rpinn_svgd_advance(fixture.context, fixture.svgd, 3), RPINN_ERROR_NUMERIC);
+  assert_int_equal(num_moves, 1);
+  assert_true(rpinn_svgd_particles(fixture.svgd)[1] == 1);
+  destroy(&fixture);
+}
+
 static void test_bad_options(void **state) {
   (void)state;
   Normal normal = make_normal(3);
@@ -613,6 +677,8 @@ int main(void) {
       cmocka_unit_test(test_bad_states),
       cmocka_unit_test(test_not_finite),
       cmocka_unit_test(test_overflow),
+      cmocka_unit_test(test_target_without_room),
+      cmocka_unit_test(test_target_that_moves_apart),
       cmocka_unit_test(test_bad_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -486,18 +486,21 @@ static RpinnStatus ask_target(RpinnContext *context, RpinnSvgd *svgd, size_t cou
   return take_figures(context, svgd, moves.squared_bandwidth, moves.mean_norm, count);
 }
 
-/* Where numbers became infinite on the way, the way is gone again step by step, to say where; where there is no room, all go on here. */
+/* Where numbers became infinite on the way, the way is gone again step by step, to say where, unless the particles have moved already; where there
+ * is no room, all go on here. */
 static RpinnStatus advance_by_target(RpinnContext *context, RpinnSvgd *svgd, size_t count) {
   RpinnStatus status = ask_target(context, svgd, count);
-  if (status == RPINN_ERROR_NUMERIC && count > 1) {
+  if (status == RPINN_ERROR_NUMERIC && svgd->started && count > 1) {
     if (context) rpinn_context_clear_error(context);
     status = RPINN_OK;
     for (size_t k = 0; k < count && status == RPINN_OK; k++) status = ask_target(context, svgd, 1);
   }
   if (status != RPINN_ERROR_UNSUPPORTED) return status;
-  rpinn_log(context, RPINN_LOG_WARNING, "%s; the products of SVGD are made on the host, more slowly",
-            context ? rpinn_context_error(context)->message : "");
-  if (context) rpinn_context_clear_error(context);
+  if (context) {
+    rpinn_log(context, RPINN_LOG_WARNING, "%s; the products of SVGD are made on the host, more slowly",
+              rpinn_context_error(context)->message);
+    rpinn_context_clear_error(context);
+  }
   svgd->moves_itself = true;
   return RPINN_OK;
 }
