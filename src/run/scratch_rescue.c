@@ -123,7 +123,7 @@ static void name_strangers(const RpinnDriver *driver, const Tidings *tidings, Rp
     size_t rank;
     if (!read_name(entry->d_name, NULL, mark, &rank) || !strcmp(mark, tidings->before)) continue;
     snprintf(path, sizeof path, "%.3500s/%.500s", folder, entry->d_name);
-    if (rpinn_file_is_locked(path)) continue;
+    if (rpinn_scratch_is_open(entry->d_name) || rpinn_file_is_locked(path)) continue;
     if (!count++ || strcmp(path, first) < 0) snprintf(first, sizeof first, "%s", path);
   }
   if (stream) closedir(stream);

@@ -1,6 +1,7 @@
 #include "scratch_store.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +73,7 @@ RpinnStatus rpinn_scratch_check(RpinnContext *context, RpinnDriver *driver) {
 /* ---- the store ---- */
 
 struct RpinnScratch {
+  RpinnScratch *next; /* of those that are open */
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *store;
   RpinnMemberStore *home; /* the store of the run, or of the rank, in the run directory */
@@ -80,10 +82,43 @@ struct RpinnScratch {
   bool is_waiting;        /* … if there is one */
 };
 
+/* Those that are open in this process: of its own locks the system tells a process nothing, and takes them away when it closes the file once more. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static RpinnScratch *first_open;
+
+static void enter(RpinnScratch *scratch) {
+  pthread_mutex_lock(&one_at_a_time);
+  scratch->next = first_open;
+  first_open = scratch;
+  pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void leave(RpinnScratch *scratch) {
+  pthread_mutex_lock(&one_at_a_time);
+  RpinnScratch **place = &first_open;
+  while (*place != scratch) place = &(*place)->next;
+  *place = scratch->next;
+  pthread_mutex_unlock(&one_at_a_time);
+}
+
+bool rpinn_scratch_is_open(const char *name) {
+  bool is_open = false;
+  pthread_mutex_lock(&one_at_a_time);
+  for (const RpinnScratch *scratch = first_open; scratch && !is_open; scratch = scratch->next)
+    is_open = !strcmp(strrchr(scratch->path, '/') + 1, name);
+  pthread_mutex_unlock(&one_at_a_time);
+  return is_open;
+}
+
 static double read_interval(void) {
   const char *text = getenv("RPINN_SCRATCH_SECONDS");
   double seconds;
   return text && rpinn_number_parse(text, &seconds) && seconds >= 0 ? seconds : 60;
+}
+
+static void destroy(RpinnScratch *scratch) {
+  leave(scratch);
+  free(scratch);
 }
 
 RpinnStatus rpinn_scratch_open(RpinnContext *context, const RpinnDriver *driver, RpinnScratch **result) {
@@ -96,6 +131,7 @@ RpinnStatus rpinn_scratch_open(RpinnContext *context, const RpinnDriver *driver,
   scratch->home = driver->run->store;
   scratch->interval = read_interval();
   rpinn_scratch_path(folder, driver->session, rpinn_ranks_rank(driver->options->ranks), scratch->path);
+  enter(scratch); /* before the file is there, for others to see */
   RpinnStatus status = rpinn_run_identity(context, driver->run->posteriors[0], &identity);
   if (status == RPINN_OK)
     status = rpinn_member_store_open(context, scratch->path, identity.bytes, &scratch->store);
@@ -103,7 +139,7 @@ RpinnStatus rpinn_scratch_open(RpinnContext *context, const RpinnDriver *driver,
   if (status == RPINN_OK)
     *result = scratch;
   else
-    free(scratch);
+    destroy(scratch);
   return status;
 }
 
@@ -115,9 +151,11 @@ RpinnStatus rpinn_scratch_keep(RpinnContext *context, const RpinnDriver *driver,
   return rpinn_run_event_store(context, scratch->store, event);
 }
 
-/* What is safe in the run directory leaves the scratch store, and not before. */
+/* What is safe in the run directory leaves the scratch store, and not before. It is safe here first: a process that is killed in between would
+ * leave older states here than there, and a rescue would put these in their place. */
 static RpinnStatus deposit(RpinnContext *context, RpinnScratch *scratch) {
   uint64_t num_draws;
+  RPINN_TRY(rpinn_member_store_flush(context, scratch->store));
   RPINN_TRY(rpinn_store_pour(context, scratch->store, scratch->home, &num_draws));
   RPINN_TRY(rpinn_member_store_drop(context, scratch->store, (RpinnStoreRange){0, UINT64_MAX}));
   scratch->is_waiting = false;
@@ -134,6 +172,6 @@ RpinnStatus rpinn_scratch_close(RpinnContext *context, RpinnScratch *scratch) {
   RpinnStatus status = scratch->is_waiting ? deposit(context, scratch) : RPINN_OK;
   rpinn_member_store_close(scratch->store);
   if (status == RPINN_OK) status = rpinn_scratch_remove(context, scratch->path);
-  free(scratch);
+  destroy(scratch);
   return status;
 }

@@ -21,6 +21,9 @@ RpinnStatus rpinn_scratch_remove(RpinnContext *context, const char *path);
 
 typedef struct RpinnScratch RpinnScratch;
 
+/* Does a run of this process have the file of this name, in whichever folder, open? Such a file must not be opened otherwise. */
+bool rpinn_scratch_is_open(const char *name);
+
 /* *scratch is NULL where the run has none; the functions below accept that. */
 RpinnStatus rpinn_scratch_open(RpinnContext *context, const RpinnDriver *driver, RpinnScratch **scratch);
 /* An event into the scratch store, or where there is none into that of the run. */

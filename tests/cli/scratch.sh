@@ -29,14 +29,16 @@ same() { # RUN RUN
 is_clear() { # WHEN
   if [[ -n $(ls scratch) ]]; then complain "$1 there are in the scratch folder: $(ls scratch)"; fi
 }
-# begin ARGUMENTS…: in the background, until it keeps draws in the scratch folder
-begin() {
-  local before
-  before=$(find scratch -name '*.db' | wc -l)
-  "$RPINN_PROGRAM" "$@" --scratch scratch > job-out 2> job-err &
+# begin_in NAME FOLDER ARGUMENTS…: in the background, until it keeps draws in the scratch folder of this name
+begin_in() {
+  local name=$1 folder=$2 before
+  shift 2
+  before=$(find "$folder" -name '*.db' | wc -l)
+  "$RPINN_PROGRAM" "$@" --scratch "$name" > job-out 2> job-err &
   job=$!
-  until (($(find scratch -name '*.db' | wc -l) > before)) || ! kill -0 "$job" 2> /dev/null; do sleep 0.01; done
+  until (($(find "$folder" -name '*.db' | wc -l) > before)) || ! kill -0 "$job" 2> /dev/null; do sleep 0.01; done
 }
+begin() { begin_in scratch scratch "$@"; }
 end() { # SIGNAL: as $status
   status=0
   kill "-$1" "$job" 2> /dev/null || true
@@ -129,6 +131,11 @@ end KILL
 rm scratch/*
 if (($(made lost) < 2)); then complain "all is lost with the disk"; fi
 whole_of lost
+
+# ---- runs of one process know each other's files ----
+run 0 calibrate small.yaml --datasets 6 --members 39 --optimizer adam --iterations 200 --prior-scale 1 --jobs 2 --quiet --out study --scratch scratch
+lacks "$err" "which this run has no use for"
+is_clear "after a study"
 
 # ---- damaged, of others, and of a run at work ----
 RPINN_SCRATCH_SECONDS=1000 begin run "${members[@]}" --out damaged
