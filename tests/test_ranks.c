@@ -7,13 +7,11 @@
 #include <stdatomic.h>
 
 #include "launch.h"
+#include "left_draws.h"
 #include "mock_ranks.h"
 #include "rank_handout.h"
 #include "saved_states.h"
-#include "scratch_store.h"
-#include "shard_record.h"
 #include "steady_clock.h"
-#include "store_copy.h"
 
 /* ---- who gets which task ---- */
 
@@ -424,41 +422,6 @@ static void test_draws_on_disks_of_machines(void **state) {
   assert_int_equal(rmdir(disk), 0); /* it is empty */
 }
 
-typedef struct Leaving {
-  RpinnContext *context;
-  RpinnMemberStore *left;
-} Leaving;
-
-/* As member 12, with a reason to stop that no other has. */
-static RpinnStatus leave(void *user, const RpinnStoredMember *member) {
-  const Leaving *leaving = user;
-  RpinnStoredMember other = *member;
-  other.index = 12;
-  other.stop = rpinn_stop_name(RPINN_STOP_NO_PROGRESS);
-  return rpinn_member_store_put(leaving->context, leaving->left, &other);
-}
-
-/* What rank 3 of a session that was killed may have left in the folder of the tests. */
-static void leave_member(const RunBench *bench, const char *name, char path[RPINN_PATH_SIZE]) {
-  char session[RPINN_PATH_SIZE], *identity;
-  const char *checkpoint = run_path(bench, name, "checkpoint.db");
-  RpinnMemberStore *store;
-  Leaving leaving = {.context = bench->context};
-  snprintf(session, sizeof session, "0123abcd %s", bench->folder);
-  rpinn_scratch_path(bench->folder, "0123abcd", 3, path);
-  run_require(bench, rpinn_member_store_open_existing(bench->context, checkpoint, &store));
-  run_require(bench, rpinn_member_store_get_identity(bench->context, store, &identity));
-  rpinn_member_store_close(store);
-  run_require(bench, rpinn_member_store_open(bench->context, checkpoint, identity, &store));
-  run_require(bench, rpinn_member_store_set_text(bench->context, store, RPINN_SESSION_KEY, session));
-  run_require(bench, rpinn_member_store_open(bench->context, path, identity, &leaving.left));
-  run_require(bench,
-              rpinn_member_store_visit(bench->context, store, (RpinnStoreRange){0, 1}, leave, &leaving));
-  rpinn_member_store_close(store);
-  rpinn_member_store_close(leaving.left);
-  free(identity);
-}
-
 /* All are asked to end before rank 0 has looked at the run, and the others have left then. */
 static void resume_too_late(RpinnContext *context, RpinnRanks *ranks, MockJob *job) {
   RunBench bench = {.context = context, .arena = rpinn_arena_create()};
@@ -477,20 +440,6 @@ static void resume_too_late(RpinnContext *context, RpinnRanks *ranks, MockJob *j
   atomic_fetch_add(&num_good, status == (is_first ? RPINN_ERROR_INTERRUPTED : RPINN_OK));
   rpinn_run_destroy(run);
   rpinn_arena_destroy(bench.arena);
-}
-
-/* The mark of the session that, as the store of a run says, may have left something. */
-static void check_session(const RunBench *bench, const char *name, const char *expected) {
-  RpinnMemberStore *store;
-  char *session;
-  const char *checkpoint = run_path(bench, name, "checkpoint.db");
-  run_require(bench, rpinn_member_store_open_existing(bench->context, checkpoint, &store));
-  run_require(bench, rpinn_member_store_get_text(bench->context, store, RPINN_SESSION_KEY, &session));
-  rpinn_member_store_close(store);
-  assert_non_null(session);
-  session[strcspn(session, " ")] = '\0'; /* the folder */
-  assert_string_equal(session, expected);
-  free(session);
 }
 
 /* By ranks that have no scratch folder themselves, on two machines; not before those of both could look for it. */

@@ -47,6 +47,8 @@ RpinnStatus rpinn_member_store_check_identity(RpinnContext *context, RpinnMember
                                               const char *identity);
 /* Can the file system lock it? Where not, nothing keeps another process from writing to it, too. */
 bool rpinn_member_store_is_locked(const RpinnMemberStore *store);
+/* Was the file, or what is in it, the reason of a failure since it was opened? For those who use two stores in one call. */
+bool rpinn_member_store_has_failed(const RpinnMemberStore *store);
 /* Commits what is pending, as far as possible: call flush before to hear of failures. */
 void rpinn_member_store_close(RpinnMemberStore *store);
 

@@ -156,6 +156,10 @@ bool rpinn_member_store_is_locked(const RpinnMemberStore *store) {
   return store->is_locked;
 }
 
+bool rpinn_member_store_has_failed(const RpinnMemberStore *store) {
+  return store->has_failed;
+}
+
 void rpinn_member_store_close(RpinnMemberStore *store) {
   if (!store) return;
   if (store->database && rpinn_store_in_transaction(store) &&

@@ -6,10 +6,10 @@
 
 /* ---- failures ---- */
 
-RpinnStatus rpinn_store_fail_as(RpinnContext *context, const RpinnMemberStore *store, const char *verb,
-                                int code) {
+RpinnStatus rpinn_store_fail_as(RpinnContext *context, RpinnMemberStore *store, const char *verb, int code) {
+  if ((code & 0xff) == SQLITE_NOMEM) return rpinn_fail_memory(context);
+  store->has_failed = true;
   switch (code & 0xff) {
-  case SQLITE_NOMEM: return rpinn_fail_memory(context);
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return rpinn_fail(context, RPINN_ERROR_INPUT, "another run is using this directory: '%s' is locked",
@@ -29,12 +29,13 @@ RpinnStatus rpinn_store_fail_as(RpinnContext *context, const RpinnMemberStore *s
                     sqlite3_errmsg(store->database), reason ? ", " : "", reason ? strerror(reason) : "");
 }
 
-RpinnStatus rpinn_store_fail(RpinnContext *context, const RpinnMemberStore *store, const char *verb) {
+RpinnStatus rpinn_store_fail(RpinnContext *context, RpinnMemberStore *store, const char *verb) {
   return rpinn_store_fail_as(context, store, verb, sqlite3_extended_errcode(store->database));
 }
 
-RpinnStatus rpinn_store_fail_damaged(RpinnContext *context, const RpinnMemberStore *store, const char *what,
+RpinnStatus rpinn_store_fail_damaged(RpinnContext *context, RpinnMemberStore *store, const char *what,
                                      uint64_t index) {
+  store->has_failed = true;
   return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s' is damaged: %s %" PRIu64 " has a wrong checksum",
                     store->path, what, index);
 }

@@ -41,14 +41,14 @@ struct RpinnMemberStore {
   size_t piece_bytes; /* of the pieces that states are cut into */
   bool has_pieces;    /* the table is there */
   bool is_locked;     /* the file system can lock files */
+  bool has_failed;    /* the file, or what is in it, was the reason of a failure */
 };
 
 /* "cannot VERB 'PATH': …" for a code of SQLite, or for its last failure. */
-RpinnStatus rpinn_store_fail_as(RpinnContext *context, const RpinnMemberStore *store, const char *verb,
-                                int code);
-RpinnStatus rpinn_store_fail(RpinnContext *context, const RpinnMemberStore *store, const char *verb);
+RpinnStatus rpinn_store_fail_as(RpinnContext *context, RpinnMemberStore *store, const char *verb, int code);
+RpinnStatus rpinn_store_fail(RpinnContext *context, RpinnMemberStore *store, const char *verb);
 /* WHAT INDEX has a wrong checksum. */
-RpinnStatus rpinn_store_fail_damaged(RpinnContext *context, const RpinnMemberStore *store, const char *what,
+RpinnStatus rpinn_store_fail_damaged(RpinnContext *context, RpinnMemberStore *store, const char *what,
                                      uint64_t index);
 /* Bad input where a member's number is too large for SQLite. */
 RpinnStatus rpinn_store_check_index(RpinnContext *context, uint64_t index);

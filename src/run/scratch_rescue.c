@@ -1,16 +1,19 @@
 #include "scratch_rescue.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "file_lock.h"
 #include "rank_stores.h"
 #include "ranks.h"
 #include "scratch_store.h"
 #include "shard_record.h"
+#include "steady_clock.h"
 #include "store_copy.h"
 #include "store_pour.h"
 
@@ -39,6 +42,8 @@ static void show_notes(RpinnContext *context, const char *bytes, size_t length) 
 
 /* ---- the files of a folder ---- */
 
+static const double patience = 30; /* seconds */
+
 /* "rpinn-MARK-0003.db", of this mark, or with NULL of any: its rank. */
 static bool read_name(const char *name, const char *mark, char found[RPINN_SCRATCH_MARK], size_t *rank) {
   static const char beginning[] = "rpinn-";
@@ -55,19 +60,34 @@ static bool read_name(const char *name, const char *mark, char found[RPINN_SCRAT
   return !mark || !strcmp(found, mark);
 }
 
-/* Into the store of the rank that had it, where older states of the same chains may be. */
+/* Into the store of the rank that had it, where older states of the same chains may be. Where it cannot be read to its end, what came before stays
+ * there; a failure is one of that other store, or of memory. */
 static RpinnStatus pour(RpinnContext *context, const RpinnDriver *driver, const char *identity, size_t rank,
-                        RpinnMemberStore *left, uint64_t *num_draws, bool *is_damaged) {
+                        RpinnMemberStore *left, uint64_t *num_draws) {
   char path[RPINN_PATH_SIZE];
   RpinnMemberStore *home;
   rpinn_rank_store_path(driver->run->folder, rank, ".db", path);
   RPINN_TRY(rpinn_rank_stores_make_folder(context, driver));
   RPINN_TRY(rpinn_member_store_open(context, path, identity, &home));
   RpinnStatus status = rpinn_store_pour(context, left, home, num_draws);
-  *is_damaged = status == RPINN_ERROR_INPUT;
-  if (*is_damaged) status = rpinn_member_store_flush(context, home); /* what came before it */
+  if (rpinn_member_store_has_failed(left)) status = rpinn_member_store_flush(context, home);
   rpinn_member_store_close(home);
   return status;
+}
+
+/* Machines may share the folder: what another one is at goes with the last of it, and is waited for. NULL: it is gone. */
+static RpinnStatus open_left(RpinnContext *context, const char *path, const char *identity,
+                             RpinnMemberStore **left) {
+  const struct timespec moment = {.tv_nsec = 50000000};
+  double end = rpinn_steady_seconds() + patience;
+  for (;;) {
+    *left = NULL;
+    if (access(path, F_OK) != 0 && errno == ENOENT) return RPINN_OK;
+    RpinnStatus status = rpinn_member_store_open(context, path, identity, left);
+    if (status == RPINN_OK || !rpinn_file_is_locked(path) || rpinn_steady_seconds() >= end) return status;
+    rpinn_context_clear_error(context);
+    nanosleep(&moment, NULL);
+  }
 }
 
 /* One that cannot be read, or not to its end, stays where it is. */
@@ -75,18 +95,19 @@ static RpinnStatus rescue_file(RpinnContext *context, const RpinnDriver *driver,
                                const char *path, size_t rank, RpinnText *notes) {
   RpinnMemberStore *left;
   uint64_t num_draws = 0;
-  bool is_damaged = false;
-  RpinnStatus status = rpinn_member_store_open(context, path, identity, &left);
-  bool is_readable = status == RPINN_OK;
-  if (is_readable) {
-    status = pour(context, driver, identity, rank, left, &num_draws, &is_damaged);
+  RpinnStatus status = open_left(context, path, identity, &left);
+  if (status == RPINN_OK && !left) return RPINN_OK;
+  bool is_open = status == RPINN_OK, is_whole = is_open;
+  if (is_open) {
+    status = pour(context, driver, identity, rank, left, &num_draws);
+    is_whole = !rpinn_member_store_has_failed(left);
     rpinn_member_store_close(left);
   }
-  if (status == RPINN_ERROR_MEMORY || (is_readable && status != RPINN_OK)) return status;
+  if (status == RPINN_ERROR_MEMORY || (is_open && status != RPINN_OK)) return status;
   if (num_draws)
     rpinn_text_append(notes, "%" PRIu64 " draws that the last session has left in %s are rescued\n",
                       num_draws, path);
-  if (!is_readable || is_damaged) {
+  if (!is_whole) {
     rpinn_text_append(notes, "%s%s, which the last session has left, stays where it is: %s\n", warning, path,
                       context->error.message);
     rpinn_context_clear_error(context);
@@ -95,20 +116,30 @@ static RpinnStatus rescue_file(RpinnContext *context, const RpinnDriver *driver,
   return rpinn_scratch_remove(context, path);
 }
 
-/* Those of the session before. */
+/* Those of the session before. A folder that is not there may be on other machines alone; of one that cannot be read the user hears, since nobody
+ * will look there again. */
 static RpinnStatus rescue_files(RpinnContext *context, const RpinnDriver *driver, const Tidings *tidings,
                                 const char *identity, RpinnText *notes) {
-  DIR *stream = tidings->before[0] ? opendir(tidings->folder) : NULL; /* it may be on other machines alone */
+  DIR *stream = opendir(tidings->folder);
+  int reason = stream ? 0 : errno;
   RpinnStatus status = RPINN_OK;
-  for (struct dirent *entry = stream ? readdir(stream) : NULL; entry && status == RPINN_OK;
-       entry = readdir(stream)) {
+  while (stream && status == RPINN_OK) {
     char path[RPINN_PATH_SIZE], mark[RPINN_SCRATCH_MARK];
     size_t rank;
+    errno = 0;
+    const struct dirent *entry = readdir(stream);
+    reason = errno;
+    if (!entry) break;
     if (!read_name(entry->d_name, tidings->before, mark, &rank)) continue;
     snprintf(path, sizeof path, "%.3500s/%.500s", tidings->folder, entry->d_name);
     status = rescue_file(context, driver, identity, path, rank, notes);
   }
   if (stream) closedir(stream);
+  if (reason && reason != ENOENT)
+    rpinn_text_append(notes,
+                      "%s%s, where the last session may have left draws, cannot be read: %s; they are made "
+                      "again\n",
+                      warning, tidings->folder, strerror(reason));
   return status;
 }
 
@@ -138,7 +169,7 @@ static void name_strangers(const RpinnDriver *driver, const Tidings *tidings, Rp
 
 static RpinnStatus rescue_here(RpinnContext *context, const RpinnDriver *driver, const Tidings *tidings,
                                const char *identity, RpinnText *notes) {
-  RPINN_TRY(rescue_files(context, driver, tidings, identity, notes));
+  if (tidings->before[0]) RPINN_TRY(rescue_files(context, driver, tidings, identity, notes));
   name_strangers(driver, tidings, notes);
   return notes->failed ? rpinn_fail_memory(context) : RPINN_OK;
 }

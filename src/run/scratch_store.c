@@ -37,7 +37,7 @@ static RpinnStatus refuse(RpinnContext *context, const char *folder, const char 
   return rpinn_fail_at(
       context, (RpinnPlace){.file = "--scratch"},
       "draws cannot be kept in '%.400s': %s; expected a folder that is there on every machine of the run and "
-      "can be written to, or none",
+      "can be read and written to, or none",
       folder, reason);
 }
 
@@ -62,7 +62,7 @@ RpinnStatus rpinn_scratch_check(RpinnContext *context, RpinnDriver *driver) {
   if (rpinn_settings_choice(settings, RPINN_SETTING_SCRATCH) == 0) return RPINN_OK;
   if (stat(folder, &info) != 0) return refuse(context, folder, strerror(errno));
   if (!S_ISDIR(info.st_mode)) return refuse(context, folder, "it is no folder");
-  if (access(folder, W_OK | X_OK) != 0) return refuse(context, folder, strerror(errno));
+  if (access(folder, R_OK | W_OK | X_OK) != 0) return refuse(context, folder, strerror(errno));
   if (!driver->maker->splits && !rpinn_run_follows(driver))
     rpinn_log(context, RPINN_LOG_WARNING,
               "method %s saves its draws all at once, into the run directory: --scratch is not used",

@@ -132,6 +132,17 @@ rm scratch/*
 if (($(made lost) < 2)); then complain "all is lost with the disk"; fi
 whole_of lost
 
+# ---- a folder that cannot be read, here a name that leads to itself: the user hears of it, and the run goes on without ----
+mkdir gone
+ln -sfn "$work/gone" link
+RPINN_SCRATCH_SECONDS=1000 begin_in link gone run "${members[@]}" --samples 4000 --shard 1/1 --out unread
+end KILL
+ln -sfn link link
+run 0 run "${members[@]}" --samples 4000 --shard 1/1 --time-limit 0.001 --out unread --resume
+has "$err" "warning: $work/link, where the last session may have left draws, cannot be read: Too many levels of symbolic links; they are made again"
+run 0 run "${members[@]}" --samples 4000 --shard 1/1 --time-limit 0.001 --out unread --resume
+lacks "$err" "$work/link"
+
 # ---- runs of one process know each other's files ----
 run 0 calibrate small.yaml --datasets 6 --members 39 --optimizer adam --iterations 200 --prior-scale 1 --jobs 2 --quiet --out study --scratch scratch
 lacks "$err" "which this run has no use for"
