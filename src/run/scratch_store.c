@@ -67,7 +67,9 @@ RpinnStatus rpinn_scratch_check(RpinnContext *context, RpinnDriver *driver) {
     rpinn_log(context, RPINN_LOG_WARNING,
               "method %s saves its draws all at once, into the run directory: --scratch is not used",
               settings->values[RPINN_SETTING_METHOD].text);
-  return driver->maker->splits ? find_folder(context, driver, folder) : RPINN_OK;
+  if (!driver->maker->splits) return RPINN_OK;
+  RPINN_TRY(find_folder(context, driver, folder));
+  return rpinn_ranks_barrier(context, driver->options->ranks); /* where it is missing, all hear of it */
 }
 
 /* ---- the store ---- */

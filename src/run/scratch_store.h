@@ -13,7 +13,7 @@
 
 /* From the root on; NULL: there is none. */
 const char *rpinn_scratch_folder(const RpinnDriver *driver);
-/* Finds it, as the setting says. Bad input: it is no folder, or cannot be read and written to. */
+/* Finds it, as the setting says. Bad input: it is no folder, or cannot be read and written to, here or where another rank is; all ranks call this. */
 RpinnStatus rpinn_scratch_check(RpinnContext *context, RpinnDriver *driver);
 void rpinn_scratch_path(const char *folder, const char *mark, size_t rank, char path[RPINN_PATH_SIZE]);
 /* The file goes, with its journal, which is empty; it may be gone already. */

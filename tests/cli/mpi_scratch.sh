@@ -92,8 +92,17 @@ for kind in "${launchers[@]}"; do
   if ((${number:-0} < total)); then complain "$total draws were rescued, and ${number:-none} are there"; fi
 done
 
-# ---- SIGTERM, and rank 1 finds no room in the run directory: that is a failure, and what it has made is still to be had ----
+# ---- a folder that is missing on one machine: nothing is begun ----
 kind=${launchers[0]}
+mkdir disk0/own
+machines "$kind" 2 run "${members[@]}" --out "$work/bad" --scratch scratch/own
+end_ranks
+if ((status != 2)); then complain "a folder that is missing on a machine: exit code $status, expected 2: $err"; fi
+has "$err" "rank 1 on machine1: --scratch: draws cannot be kept in 'scratch/own'"
+if [[ -e bad ]]; then complain "a run was begun all the same"; fi
+rmdir disk0/own
+
+# ---- SIGTERM, and rank 1 finds no room in the run directory: that is a failure, and what it has made is still to be had ----
 run 0 run "${long[@]}" --samples 2 --out full --quiet
 mkdir full/ranks
 : > full/ranks/kept # or rank 0 would remove the folder
