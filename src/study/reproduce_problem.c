@@ -74,18 +74,19 @@ static RpinnStatus describe_settings(RpinnMadeRun *run) {
   return keep_words(run, &words, &run->run->settings);
 }
 
-/* Each setting in which the run is not the paper's. */
+/* Each setting in which the run is not the paper's; of backend and precision the paper says nothing, and the preset does. */
 static RpinnStatus describe_departures(RpinnMadeRun *run) {
   const RpinnMethod *method = rpinn_paper_method(run->run->method);
   char samples[32];
   snprintf(samples, sizeof samples, "%ss", method->unit);
   const struct {
     RpinnSetting setting;
-    const char *words;
-  } settings[] = {{RPINN_SETTING_SAMPLES, samples},         {RPINN_SETTING_OPTIMIZER, "optimizer"},
-                  {RPINN_SETTING_ITERATIONS, "iterations"}, {RPINN_SETTING_CHAINS, "chains"},
-                  {RPINN_SETTING_WARMUP, "warmup"},         {RPINN_SETTING_MAX_DEPTH, "largest depth"},
-                  {RPINN_SETTING_BACKEND, "backend"},       {RPINN_SETTING_PRECISION, "precision"}};
+    const char *words, *source;
+  } settings[] = {
+      {RPINN_SETTING_SAMPLES, samples, "paper"},         {RPINN_SETTING_OPTIMIZER, "optimizer", "paper"},
+      {RPINN_SETTING_ITERATIONS, "iterations", "paper"}, {RPINN_SETTING_CHAINS, "chains", "paper"},
+      {RPINN_SETTING_WARMUP, "warmup", "paper"},         {RPINN_SETTING_MAX_DEPTH, "largest depth", "paper"},
+      {RPINN_SETTING_BACKEND, "backend", "preset"},      {RPINN_SETTING_PRECISION, "precision", "preset"}};
   RpinnProblem *paper = NULL;
   RpinnText words = {0};
   RpinnStatus status = rpinn_reproduction_load(run->context, run->reproduction, run->run, false, &paper);
@@ -94,8 +95,8 @@ static RpinnStatus describe_departures(RpinnMadeRun *run) {
                *theirs = paper->settings.values[settings[k].setting].text;
     bool is_idle = method->has_one_draw && settings[k].setting == RPINN_SETTING_SAMPLES;
     if (strcmp(ours, theirs) != 0 && !is_idle)
-      rpinn_text_append(&words, "%s%s %s (paper: %s)", words.length ? ", " : "", settings[k].words, ours,
-                        theirs);
+      rpinn_text_append(&words, "%s%s %s (%s: %s)", words.length ? ", " : "", settings[k].words, ours,
+                        settings[k].source, theirs);
   }
   rpinn_problem_destroy(paper);
   if (status == RPINN_OK) return keep_words(run, &words, &run->run->departures);

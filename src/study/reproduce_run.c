@@ -41,6 +41,14 @@ RpinnStatus rpinn_made_run_look(RpinnMadeRun *run, bool *is_finished) {
 
 /* ---- what is taken of a finished one ---- */
 
+/* Where auto was asked for: what the run has chosen by its number of members, or had before. */
+static RpinnStatus settle_backend(RpinnMadeRun *run) {
+  if (!rpinn_problem_backend_is_open(run->problem)) return RPINN_OK;
+  return rpinn_settings_set(run->context, &run->problem->settings, RPINN_SETTING_BACKEND,
+                            rpinn_summary_text(run->finished.summary, "backend"),
+                            (RpinnPlace){.file = run->finished.folder});
+}
+
 /* The store, which must have been made with these very settings and data. */
 static RpinnStatus open_store(RpinnMadeRun *run) {
   RpinnText identity = {0};
@@ -54,14 +62,15 @@ static RpinnStatus open_store(RpinnMadeRun *run) {
 }
 
 static RpinnStatus take(RpinnMadeRun *run) {
+  bool needs_run = rpinn_reproduction_needs_run(run->reproduction, run->run);
   RPINN_TRY(rpinn_made_run_open(run));
-  RPINN_TRY(rpinn_made_run_describe(run));
-  if (rpinn_reproduction_needs_run(run->reproduction, run->run)) {
+  if (needs_run) {
     RPINN_TRY(rpinn_finished_run_open(run->context, run->folder, &run->finished));
-    RPINN_TRY(open_store(run));
-  } else {
-    RPINN_TRY(rpinn_posterior_create(run->context, run->problem, true, &run->posterior));
+    RPINN_TRY(settle_backend(run));
   }
+  RPINN_TRY(rpinn_made_run_describe(run));
+  RPINN_TRY(needs_run ? open_store(run)
+                      : rpinn_posterior_create(run->context, run->problem, true, &run->posterior));
   return run->reproduction->entry->kind->take(run);
 }
 
