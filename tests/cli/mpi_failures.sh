@@ -74,6 +74,7 @@ for ((k = 0; k < ${RPINN_KILLS:-4}; k++)); do
 done
 echo "a rank was killed $k times, $in_time of them while draws were made; $in_scratch times draws were left in the scratch folder"
 if ((in_time == 0)); then complain "no rank was killed in time"; fi
+if ((k >= 100 && in_scratch == 0)); then complain "nothing was ever left to rescue"; fi
 
 # ---- an end that one of them is asked for ----
 made members
