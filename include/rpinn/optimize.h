@@ -59,9 +59,9 @@ typedef struct RpinnStopRule {
    * progress_tolerance * |L|, or by no more than progress_amount. 0: never stop for lack of progress over a window. */
   size_t progress_window;
   double progress_tolerance;
-  double
-      progress_amount; /* in the unit of the loss: nats for an energy; Levenberg–Marquardt with a prior on all parameters stops
-                           * as well where its model promises no more than a tenth of it, three times in a row */
+  /* In the unit of the loss: nats for an energy. Levenberg–Marquardt with a prior on all parameters stops as well where its model
+   * promises no more than a tenth of it, three times in a row. */
+  double progress_amount;
   /* Asked before every iteration (Adam: before every chunk); true stops. NULL: never asked. */
   bool (*interrupted)(void *user);
   void *interrupted_user;

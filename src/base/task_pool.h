@@ -21,8 +21,8 @@ typedef struct RpinnTaskPoolOptions {
   void *user;
   /* In place of num_tasks and done, for tasks that come from elsewhere; in a thread, one at a time. May be NULL. */
   RpinnTaskOffer (*offer)(void *user, uint64_t *task);
-  /* With it: in the thread that called, about a thousand times a second, to see that there are tasks to offer. A failure stops the
-   * pool and is returned. */
+  /* In the thread that called, about a thousand times a second: to see that there are tasks to offer, say. A failure stops the pool
+   * and is returned. May be NULL. */
   RpinnStatus (*serve)(void *user);
   /* In a thread, before its first task and after its last: what it works with. Close accepts NULL. */
   RpinnStatus (*open_worker)(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,

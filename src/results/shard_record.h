@@ -14,8 +14,8 @@
 #define RPINN_SHARD_VERSION_KEY  RPINN_SHARD_KEY "_version"
 #define RPINN_SHARD_MACHINE_KEY  RPINN_SHARD_KEY "_machine"
 #define RPINN_SECONDS_KEY        "wall_seconds"
-#define RPINN_SESSION_KEY                                                                                    \
-  "scratch_session" /* the last one with a scratch folder, until it has come to its end */
+/* The last session with a scratch folder, until it has come to its end. */
+#define RPINN_SESSION_KEY        "scratch_session"
 
 typedef struct RpinnShardRecord {
   RpinnShard shard; /* count 0: a whole run */

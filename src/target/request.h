@@ -50,8 +50,8 @@ typedef struct RpinnRequest {
   RpinnAdamState *state;
   size_t num_steps;
   RpinnDampedStep *step; /* DAMPED_STEPS: with its answer */
-  RpinnWholeTransition
-      *transition; /* TRANSITIONS: likewise; where it has not finished, it is to be asked for again */
+  /* TRANSITIONS: likewise; where it has not finished, it is to be asked for again. */
+  RpinnWholeTransition *transition;
 } RpinnRequest;
 
 /* The function that answers, as messages name it. */
