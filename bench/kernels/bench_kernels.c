@@ -31,6 +31,7 @@ typedef struct Work {
   const RpinnPointwise *kernels;
   size_t num_rows;
   Real *arrays[8]; /* [MOST] */
+  double *gram;    /* [MOST] */
   RpinnJetRun run;
   const Real *read[NUM_CHANNELS];
   Real *written[NUM_CHANNELS];
@@ -39,7 +40,7 @@ typedef struct Work {
 typedef struct Kernel {
   const char *name;
   void (*call)(Work *work);
-  bool is_product; /* of num_rows, width and width */
+  double (*operations)(const Work *work); /* of products; NULL: vectors are counted */
 } Kernel;
 
 static void multiply(Work *work) {
@@ -52,6 +53,24 @@ static void add_gradient(Work *work) {
   size_t width = work->shape->width;
   work->products->add_gradient(work->num_rows, width, width, work->arrays[0], work->arrays[4], false,
                                work->arrays[3]);
+}
+
+/* Of num_rows, width and width. */
+static double product_operations(const Work *work) {
+  double width = (double)work->shape->width;
+  return 2 * (double)work->num_rows * width * width;
+}
+
+static void add_factored_gram(Work *work) {
+  const RpinnFactors factors = {work->shape->width, work->shape->width, work->arrays[0], work->arrays[4]};
+  const RpinnFactorRun run = {.num_channels = NUM_CHANNELS, .num_points = work->shape->num_points};
+  work->products->add_factored_gram(&factors, &run, &run, 1e-9, run.num_points, work->arrays[3], work->gram);
+}
+
+/* Every pair of points once, with all pairs of channels. */
+static double gram_operations(const Work *work) {
+  double count = (double)work->shape->num_points, width = (double)work->shape->width;
+  return count * (count + 1) / 2 * NUM_CHANNELS * NUM_CHANNELS * 2 * (width + width);
 }
 
 static void multiply_vector(Work *work) {
@@ -80,13 +99,14 @@ static void adam_update(Work *work) {
                              work->arrays[4], work->arrays[7]);
 }
 
-static const Kernel kernels[] = {{"products, forward and back", multiply, true},
-                                 {"gradients of weights", add_gradient, true},
-                                 {"output", multiply_vector, false},
-                                 {"transposed weights", transpose, false},
-                                 {"activations, forward", hidden_forward, false},
-                                 {"activations, back", hidden_reverse, false},
-                                 {"Adam's rule", adam_update, false}};
+static const Kernel kernels[] = {{"products, forward and back", multiply, product_operations},
+                                 {"gradients of weights", add_gradient, product_operations},
+                                 {"J D J^T in factors", add_factored_gram, gram_operations},
+                                 {"output", multiply_vector, NULL},
+                                 {"transposed weights", transpose, NULL},
+                                 {"activations, forward", hidden_forward, NULL},
+                                 {"activations, back", hidden_reverse, NULL},
+                                 {"Adam's rule", adam_update, NULL}};
 
 /* Vectors of 64 bytes that a kernel goes through: of rows, of points, or of weights. */
 static double num_vectors(const Kernel *kernel, const Work *work) {
@@ -129,10 +149,9 @@ static void measure(const Kernel *kernel, Work *work, double seconds) {
     if (round == 0 || own < best) best = own;
     if (rate > peak) peak = rate;
   }
-  double width = (double)work->shape->width;
   printf("  %-28s %9.3f us", kernel->name, best * 1e6);
-  if (kernel->is_product)
-    printf("   %5.1f %% of the peak\n", 100 * 2 * (double)work->num_rows * width * width / best / peak);
+  if (kernel->operations)
+    printf("   %5.1f %% of the peak\n", 100 * kernel->operations(work) / best / peak);
   else
     printf("   %5.2f ns for a vector\n", best * 1e9 / num_vectors(kernel, work));
 }
@@ -166,8 +185,11 @@ int main(int argc, char **argv) {
     work.arrays[k] = aligned_alloc(64, MOST * sizeof(Real));
     enough = enough && work.arrays[k];
   }
+  work.gram = calloc(MOST, sizeof(double));
+  enough = enough && work.gram;
   for (size_t k = 0; enough && k < sizeof shapes / sizeof shapes[0]; k++)
     measure_shape(&shapes[k], &work, seconds);
   for (size_t k = 0; k < 8; k++) free(work.arrays[k]);
+  free(work.gram);
   return enough ? 0 : 1;
 }
