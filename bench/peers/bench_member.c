@@ -14,12 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "json_writer.h"
-#include "posterior.h"
+#include "peer_problem.h"
 
-enum { MAX_THREADS = 64, MAX_OVERRIDES = 16, NUM_STEPS = 100 };
+enum { MAX_THREADS = 64, NUM_STEPS = 100 };
 
 typedef struct Member {
   RpinnProblem *problem;
@@ -33,19 +31,9 @@ typedef struct Member {
 
 static RpinnStatus create_member(RpinnContext *context, const char *problem, int num_arguments,
                                  char **arguments, uint64_t number, Member *member) {
-  RpinnOverride overrides[MAX_OVERRIDES + 2] = {{"backend", "cpu", "bench", true},
-                                                {"precision", "float", "bench", true}};
-  static char names[MAX_OVERRIDES][64];
-  size_t count = 2;
-  for (int i = 0; i < num_arguments && i < MAX_OVERRIDES; i++) {
-    const char *equals = strchr(arguments[i], '=');
-    if (!equals || equals - arguments[i] >= 64)
-      return rpinn_fail(context, RPINN_ERROR_INPUT, "'%s', expected NAME=VALUE", arguments[i]);
-    snprintf(names[i], sizeof names[i], "%.*s", (int)(equals - arguments[i]), arguments[i]);
-    overrides[count++] = (RpinnOverride){names[i], equals + 1, "command line", false};
-  }
-  RpinnProblemOptions options = {.preset = "paper", .num_overrides = count, .overrides = overrides};
-  RPINN_TRY(rpinn_problem_load(context, problem, &options, &member->problem));
+  const RpinnOverride settings[] = {{"backend", "cpu", "bench", true}, {"precision", "float", "bench", true}};
+  RPINN_TRY(peer_problem_load(context, problem, "paper", sizeof settings / sizeof settings[0], settings,
+                              num_arguments, arguments, &member->problem));
   RPINN_TRY(rpinn_posterior_create(context, member->problem, false, &member->posterior));
   size_t N = rpinn_posterior_num_parameters(member->posterior),
          M = rpinn_posterior_num_rows(member->posterior);
@@ -87,46 +75,6 @@ static RpinnStatus advance(Member *member, size_t num_steps) {
 
 /* ---- export ---- */
 
-static void json_numbers(RpinnJson *json, const char *key, const double *values, size_t count) {
-  rpinn_json_open(json, key, '[');
-  for (size_t i = 0; i < count; i++) rpinn_json_number(json, NULL, values[i]);
-  rpinn_json_close(json, ']');
-}
-
-static void json_model(RpinnJson *json, const RpinnPosterior *posterior) {
-  const RpinnEnergyModel *model = &posterior->model;
-  rpinn_json_open(json, "fields", '[');
-  for (size_t f = 0; f < model->num_fields; f++) {
-    const RpinnNetwork *network = &model->networks[f];
-    rpinn_json_open(json, NULL, '{');
-    rpinn_json_text(json, "name", posterior->problem->fields[f].name);
-    rpinn_json_number(json, "parameter_start", (double)network->parameter_start);
-    rpinn_json_open(json, "widths", '[');
-    for (size_t l = 0; l <= network->num_layers; l++)
-      rpinn_json_number(json, NULL, (double)network->width[l]);
-    rpinn_json_close(json, ']');
-    json_numbers(json, "input_scale", network->input_scale, network->num_inputs);
-    json_numbers(json, "input_shift", network->input_shift, network->num_inputs);
-    rpinn_json_number(json, "output_factor", network->output_factor);
-    rpinn_json_number(json, "output_shift", network->output_shift);
-    rpinn_json_close(json, '}');
-  }
-  rpinn_json_close(json, ']');
-  rpinn_json_open(json, "terms", '[');
-  for (size_t t = 0; t < model->num_terms; t++) {
-    const RpinnTermModel *term = &model->terms[t];
-    rpinn_json_open(json, NULL, '{');
-    rpinn_json_text(json, "name", rpinn_posterior_term_name(posterior, t));
-    rpinn_json_number(json, "sigma", 1 / model->row_scale[term->first_row]);
-    json_numbers(json, "points", term->points, term->num_points * model->num_coordinates);
-    json_numbers(json, "data", term->targets, term->num_points);
-    rpinn_json_close(json, '}');
-  }
-  rpinn_json_close(json, ']');
-  json_numbers(json, "prior_root", model->prior_root, model->num_parameters);
-  json_numbers(json, "prior_mean", model->prior_mean, model->num_parameters);
-}
-
 static RpinnStatus export_member(RpinnContext *context, Member *member) {
   RpinnText text = {0};
   RpinnJson json = {.text = &text};
@@ -134,9 +82,7 @@ static RpinnStatus export_member(RpinnContext *context, Member *member) {
          M = rpinn_posterior_num_rows(member->posterior);
   double energy;
   rpinn_json_open(&json, NULL, '{');
-  rpinn_json_text(&json, "problem", rpinn_problem_name(member->problem));
-  rpinn_json_number(&json, "num_coordinates", (double)member->posterior->model.num_coordinates);
-  json_model(&json, member->posterior);
+  peer_json_model(&json, member->posterior);
   rpinn_json_open(&json, "adam", '{');
   rpinn_json_number(&json, "learning_rate", member->rule.learning_rate);
   rpinn_json_number(&json, "decay_rate", member->rule.decay_rate);
@@ -145,31 +91,22 @@ static RpinnStatus export_member(RpinnContext *context, Member *member) {
   rpinn_json_number(&json, "beta2", member->rule.beta2);
   rpinn_json_number(&json, "epsilon", member->rule.epsilon);
   rpinn_json_close(&json, '}');
-  json_numbers(&json, "offsets", member->offsets, M + N);
-  json_numbers(&json, "theta", member->state.theta, N);
+  peer_json_numbers(&json, "offsets", member->offsets, M + N);
+  peer_json_numbers(&json, "theta", member->state.theta, N);
   RPINN_TRY(rpinn_posterior_energy(context, member->posterior, member->state.theta, member->offsets, &energy,
                                    member->gradient, NULL));
   rpinn_json_number(&json, "energy", energy);
-  json_numbers(&json, "gradient", member->gradient, N);
+  peer_json_numbers(&json, "gradient", member->gradient, N);
   RPINN_TRY(advance(member, NUM_STEPS));
   RPINN_TRY(rpinn_posterior_energy(context, member->posterior, member->state.theta, member->offsets, &energy,
                                    NULL, NULL));
   rpinn_json_number(&json, "num_steps", NUM_STEPS);
   rpinn_json_number(&json, "energy_after_steps", energy);
   rpinn_json_close(&json, '}');
-  if (text.failed) return rpinn_fail_memory(context);
-  puts(text.bytes);
-  rpinn_text_free(&text);
-  return RPINN_OK;
+  return peer_json_print(context, &json);
 }
 
 /* ---- time ---- */
-
-static double now(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 typedef struct Worker {
   Member member;
@@ -182,14 +119,14 @@ typedef struct Worker {
 static void *work(void *user) {
   Worker *worker = user;
   size_t chunk = rpinn_posterior_num_parameters(worker->member.posterior) > 10000 ? 5 : 100, count = 0;
-  double elapsed, start = now(CLOCK_MONOTONIC), computing = now(CLOCK_THREAD_CPUTIME_ID);
+  double elapsed, start = peer_seconds(CLOCK_MONOTONIC), computing = peer_seconds(CLOCK_THREAD_CPUTIME_ID);
   do {
     worker->status = advance(&worker->member, chunk);
     count += chunk;
-    elapsed = now(CLOCK_MONOTONIC) - start;
+    elapsed = peer_seconds(CLOCK_MONOTONIC) - start;
   } while (worker->status == RPINN_OK && elapsed < worker->seconds);
   worker->rate = (double)count / elapsed;
-  worker->computing_rate = (double)count / (now(CLOCK_THREAD_CPUTIME_ID) - computing);
+  worker->computing_rate = (double)count / (peer_seconds(CLOCK_THREAD_CPUTIME_ID) - computing);
   return NULL;
 }
 
