@@ -73,7 +73,7 @@ bench-overhead: ## a whole run of 5000 members against its iterations alone; pea
 	@scripts/build.sh build
 	@python3 bench/overhead/overhead.py build/rpinn
 
-bench-peers: ## Adam against JAX and NUTS against NumPyro, where they can be imported
+bench-peers: ## Adam and Levenberg-Marquardt against JAX and NUTS against NumPyro, where they can be imported
 	@bench/peers/run.sh
 
 bench-optimizers: ## loss against time for Adam, L-BFGS and Levenberg-Marquardt: figure and table

@@ -24,6 +24,7 @@ Many iterations run inside one jitted fori_loop with donated buffers. The fastes
 import argparse
 import functools
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -133,20 +134,30 @@ def channels(layers, field, x, spans, one_product):
         slopes = pushed
 
 
-def poisson_linear(problem, theta, style):
-    field, layers = problem["fields"]["u"], theta["u"]
-    terms = problem["terms"]
-    k = -1 / jnp.pi**2
-    if style in ("channels", "parts"):
-        num_f = terms["f"]["points"].shape[0]
-        x = jnp.concatenate([terms["f"]["points"], terms["b"]["points"]])
-        u, (_, second) = channels(layers, field, x, [(0, 0, num_f), ("laplacian", 0, num_f)], style == "channels")
-        return {"f": k * second, "b": u[num_f:]}
-    derive = nested_jvp if style == "jvp" else taylor
-    return {
-        "f": k * derive(layers, field, terms["f"]["points"], 0)[2],
-        "b": network_value(layers, field, terms["b"]["points"]),
-    }
+def on_a_line(equation):
+    """Problems with one coordinate and one field u: equation(u, u', u'') in the term f, and u in all others."""
+
+    def residuals(problem, theta, style):
+        field, layers = problem["fields"]["u"], theta["u"]
+        points = {name: term["points"] for name, term in problem["terms"].items()}
+        nowhere = jnp.zeros((0, 1), field["input_scale"].dtype)
+        inside = points.pop("f", nowhere)
+        num_f, others = inside.shape[0], jnp.concatenate([nowhere] + list(points.values()))
+        if style in ("channels", "parts"):
+            spans = [(0, 0, num_f), ("laplacian", 0, num_f)]
+            x = jnp.concatenate([inside, others])
+            u, (first, second) = channels(layers, field, x, spans, style == "channels")
+            u, values = u[:num_f], u[num_f:]
+        else:
+            u, first, second = (nested_jvp if style == "jvp" else taylor)(layers, field, inside, 0)
+            values = network_value(layers, field, others)
+        results, start = {"f": equation(u, first, second)}, 0  # empty where there are none
+        for name, x in points.items():
+            results[name] = values[start : start + x.shape[0]]
+            start += x.shape[0]
+        return results
+
+    return residuals
 
 
 def darcy(problem, theta, style):
@@ -203,17 +214,28 @@ def darcy(problem, theta, style):
     }
 
 
-RESIDUALS = {"poisson-linear": poisson_linear, "darcy": darcy}
+RESIDUALS = {
+    "poisson-linear": on_a_line(lambda u, first, second: -1 / math.pi**2 * second),
+    "poisson-nonlinear": on_a_line(lambda u, first, second: 0.01 * second + 0.7 * jnp.tanh(u)),
+    "cubic": on_a_line(lambda u, first, second: 0.05 * second - u**3),
+    "burgers": on_a_line(lambda u, first, second: u * first - 0.1 * second),
+    "darcy": darcy,
+}
 
 # ---- energy and Adam ----
+
+
+def whitened_rows(problem, style, theta):
+    """(R - d) / s of every term."""
+    results = RESIDUALS[problem["problem"]](problem, theta, style)
+    return {name: (results[name] - term["data"]) / term["sigma"] for name, term in problem["terms"].items()}
 
 
 def energy(problem, style, theta, offsets):
     """E = 1/2 sum ((R - d) / s - xi)^2 + 1/2 sum (root (theta - mean) - xi)^2."""
     total = 0.0
-    results = RESIDUALS[problem["problem"]](problem, theta, style)
-    for name, term in problem["terms"].items():
-        rows = (results[name] - term["data"]) / term["sigma"] - offsets["terms"][name]
+    for name, values in whitened_rows(problem, style, theta).items():
+        rows = values - offsets["terms"][name]
         total += 0.5 * jnp.sum(rows * rows)
     pulls = jax.tree.map(
         lambda root, mean, value, xi: jnp.sum((root * (value - mean) - xi) ** 2),
@@ -251,43 +273,59 @@ def make_advance(problem, style, num_members):
 # ---- worker: everything that touches JAX ----
 
 
+def read_model(raw, dtype):
+    """Networks, terms and prior of what our programs export, in numbers of this type."""
+    import numpy as np
+
+    def vector(values):
+        return np.asarray(values, dtype=dtype)
+
+    for field in raw["fields"]:
+        for key in ("input_scale", "input_shift"):
+            field[key] = vector(field[key])
+    terms = {
+        term["name"]: {
+            "points": vector(term["points"]).reshape(len(term["data"]), raw["num_coordinates"]),
+            "data": vector(term["data"]),
+            "sigma": dtype(term["sigma"]),
+        }
+        for term in raw["terms"]
+    }
+    return {
+        "problem": raw["problem"],
+        "fields": {field["name"]: field for field in raw["fields"]},
+        "terms": terms,
+        "prior_root": read_networks(raw, raw["prior_root"], dtype),
+        "prior_mean": read_networks(raw, raw["prior_mean"], dtype),
+    }
+
+
+def read_networks(raw, values, dtype):
+    import numpy as np
+
+    return {field["name"]: unpack(field, np.asarray(values, dtype=dtype), np) for field in raw["fields"]}
+
+
+def read_offsets(raw, values, dtype):
+    import numpy as np
+
+    terms, start = {}, 0
+    for term in raw["terms"]:
+        terms[term["name"]] = np.asarray(values[start : start + len(term["data"])], dtype=dtype)
+        start += len(term["data"])
+    return {"terms": terms, "prior": read_networks(raw, values[start:], dtype)}
+
+
 def load_problem(path):
     import numpy as np
 
     with open(path, encoding="utf-8") as file:
         raw = json.load(file)
-
-    def vector(values):
-        return np.asarray(values, dtype=np.float32)
-
-    fields = raw["fields"]
-    for field in fields:
-        for key in ("input_scale", "input_shift"):
-            field[key] = vector(field[key])
-
-    def networks(values):
-        return {field["name"]: unpack(field, vector(values), np) for field in fields}
-
-    terms, offsets, start = {}, {}, 0
-    for term in raw["terms"]:
-        count = len(term["data"])
-        terms[term["name"]] = {
-            "points": vector(term["points"]).reshape(count, raw["num_coordinates"]),
-            "data": vector(term["data"]),
-            "sigma": np.float32(term["sigma"]),
-        }
-        offsets[term["name"]] = vector(raw["offsets"][start : start + count])
-        start += count
-    return raw, {
-        "problem": raw["problem"],
-        "fields": {field["name"]: field for field in fields},
-        "terms": terms,
-        "adam": raw["adam"],
-        "prior_root": networks(raw["prior_root"]),
-        "prior_mean": networks(raw["prior_mean"]),
-        "theta": networks(raw["theta"]),
-        "offsets": {"terms": offsets, "prior": networks(raw["offsets"][start:])},
-    }
+    problem = read_model(raw, np.float32)
+    problem["adam"] = raw["adam"]
+    problem["theta"] = read_networks(raw, raw["theta"], np.float32)
+    problem["offsets"] = read_offsets(raw, raw["offsets"], np.float32)
+    return raw, problem
 
 
 def start_state(problem, num_members):
@@ -352,12 +390,15 @@ def prepare(path, style, num_members, seconds):
     return run
 
 
+def bind_worker():
+    """To the cores that the driver chose, before JAX counts them."""
+    os.sched_setaffinity(0, {int(core) for core in os.environ["RPINN_PEER_CORES"].split(",")})
+
+
 def serve():
     """Answer requests, one JSON object a line."""
     global jax, jnp
-    cores = os.environ.get("JAX_ADAM_CORES")
-    if cores:
-        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
+    bind_worker()
     import jax
     import jax.numpy as jnp
 
@@ -381,14 +422,18 @@ def serve():
 # ---- driver: no JAX here ----
 
 
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
 class Worker:
-    def __init__(self, cores):
-        environment = dict(os.environ, JAX_ADAM_CORES=",".join(str(core) for core in cores), JAX_PLATFORMS="cpu")
-        if len(cores) == 1:
-            flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-            environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + " " + flags).strip()
+    """A process of a script of this folder on these cores, with flags of XLA and further variables of its environment."""
+
+    def __init__(self, script, cores, flags, **variables):
+        environment = dict(os.environ, RPINN_PEER_CORES=",".join(str(core) for core in cores), JAX_PLATFORMS="cpu")
+        environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + " " + flags).strip()
+        environment.update(variables)
         self.process = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__), "--worker"],
+            [sys.executable, os.path.abspath(script), "--worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )
 
@@ -399,7 +444,7 @@ class Worker:
     def receive(self):
         line = self.process.stdout.readline()
         if not line:
-            sys.exit("jax_adam.py: a worker died")
+            sys.exit("bench/peers: a worker died")
         return json.loads(line)
 
     def ask(self, **request):
@@ -524,7 +569,10 @@ def drive(arguments):
     import tempfile
 
     cores = sorted(os.sched_getaffinity(0))[: arguments.threads]
-    workers = {"all": [Worker(cores)], "split": [Worker([core]) for core in cores]}
+    workers = {
+        "all": [Worker(__file__, cores, "")],
+        "split": [Worker(__file__, [core], ONE_THREAD) for core in cores],
+    }
     version = workers["all"][0].ask(do="version")
     print(f"JAX {version['jax']}, jaxlib {version['jaxlib']}, cores {cores}", flush=True)
     with tempfile.TemporaryDirectory() as folder:

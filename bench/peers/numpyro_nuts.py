@@ -104,7 +104,7 @@ def prepare(path, style, layout, method, num_chains, depth, step, seconds):
 
 def serve():
     """Answer requests, one JSON object a line."""
-    os.sched_setaffinity(0, {int(core) for core in os.environ["NUMPYRO_NUTS_CORES"].split(",")})
+    jax_adam.bind_worker()
     import jax
     import jaxlib
     import numpyro
@@ -130,16 +130,6 @@ def serve():
 
 
 # ---- driver: no JAX here ----
-
-
-class Worker(jax_adam.Worker):
-    def __init__(self, cores, flags):
-        environment = dict(os.environ, NUMPYRO_NUTS_CORES=",".join(str(core) for core in cores), JAX_PLATFORMS="cpu")
-        environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + " " + flags).strip()
-        self.process = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__), "--worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-        )
 
 
 def request_for(arguments, path, entry):
@@ -228,11 +218,11 @@ def drive(arguments):
     import tempfile
 
     cores = sorted(os.sched_getaffinity(0))[:NUM_CHAINS]
-    alone = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    devices = f"--xla_force_host_platform_device_count={NUM_CHAINS}"
     workers = {
-        "vectorized": [Worker(cores, "")],
-        "parallel": [Worker(cores, f"--xla_force_host_platform_device_count={NUM_CHAINS}")],
-        "split": [Worker([core], alone) for core in cores],
+        "vectorized": [jax_adam.Worker(__file__, cores, "")],
+        "parallel": [jax_adam.Worker(__file__, cores, devices)],
+        "split": [jax_adam.Worker(__file__, [core], jax_adam.ONE_THREAD) for core in cores],
     }
     version = workers["vectorized"][0].ask(do="version")
     with tempfile.TemporaryDirectory() as folder:

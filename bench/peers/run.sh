@@ -3,10 +3,11 @@
 #
 #   jax_adam      one Adam iteration, against JAX
 #   numpyro_nuts  one leapfrog of NUTS, against NumPyro
+#   jax_lm        members by Levenberg-Marquardt until they converge, against JAX and optimistix; --more: and jaxopt
 #
-# Without PEER both run and write their tables to bench/results. Uses the Python that has them: build-peers/venv, or
-# python3. --install makes build-peers/venv and installs both there with pip. What cannot be imported is skipped with a
-# message: nothing here is required.
+# Without PEER all run and write their tables to bench/results. Uses the Python that has them: build-peers/venv, or
+# python3. --install makes build-peers/venv and installs the libraries there with pip. What cannot be imported is skipped
+# with a message: nothing here is required.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="build-peers"
@@ -14,7 +15,7 @@ build="build-peers"
 if [[ ${1:-} == --install ]]; then
   shift
   python3 -m venv "$build/venv"
-  "$build/venv/bin/pip" install --quiet jax numpyro
+  "$build/venv/bin/pip" install --quiet jax numpyro optimistix jaxopt
 fi
 
 python=python3
@@ -32,16 +33,18 @@ race() {
   "$python" "bench/peers/$peer.py" --ours "$ours" "$@"
 }
 
-peer=${1:-both}
+peer=${1:-all}
 case $peer in
-  both)
+  all)
     race jax_adam jax "$build/rpinn/bench_member" --output bench/results/peers.md
     race numpyro_nuts numpyro "$build/rpinn" --output bench/results/peers_nuts.md
+    race jax_lm jax "$build/rpinn/bench_squares" --output bench/results/peers_lm.md
     ;;
   jax_adam) race jax_adam jax "$build/rpinn/bench_member" "${@:2}" ;;
   numpyro_nuts) race numpyro_nuts numpyro "$build/rpinn" "${@:2}" ;;
+  jax_lm) race jax_lm jax "$build/rpinn/bench_squares" "${@:2}" ;;
   *)
-    echo "bench/peers: '$peer', expected jax_adam or numpyro_nuts" >&2
+    echo "bench/peers: '$peer', expected jax_adam, numpyro_nuts or jax_lm" >&2
     exit 2
     ;;
 esac
