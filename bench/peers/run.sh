@@ -29,7 +29,7 @@ race() {
     echo "bench/peers: $peer skipped, $python cannot import $module ('$0 --install' puts it into $build/venv)"
     return
   fi
-  scripts/build.sh "$build/rpinn" -DRPINN_BENCH_PROGRAMS=ON
+  scripts/build.sh "$build/rpinn" -DRPINN_BENCH_PROGRAMS=ON -DRPINN_CUDA=OFF
   "$python" "bench/peers/$peer.py" --ours "$ours" "$@"
 }
 
