@@ -266,8 +266,10 @@ template <class S> RPINN_INLINE void drift(const FusedChain<S> &chain) {
   });
 }
 
-/* What waits of a half when its point n has come. */
+/* What waits of a half when its point n has come. Taken once by every thread, before the barriers of settle_point: a later look at the
+ * record might find it changed already, by a thread 0 that is ahead, and lead warps to different barriers. */
 struct Completion {
+  int end, depth;  /* of the trajectory, as the point found them */
   int64_t number;
   int levels;      /* trees that it completes: how often n can be halved */
   bool ends_half;  /* n = 2^depth */
@@ -275,10 +277,12 @@ struct Completion {
 };
 RPINN_INLINE Completion completion_of(const RpinnChainRecord &record) {
   Completion now;
+  now.end = record.end;
+  now.depth = record.depth;
   now.number = record.num_leaves + 1;
   now.levels = 0;
   while (((now.number >> now.levels) & 1) == 0) now.levels++;
-  now.ends_half = now.number == (int64_t)1 << record.depth;
+  now.ends_half = now.number == (int64_t)1 << now.depth;
   now.top = now.ends_half ? -1 : now.levels;
   return now;
 }
@@ -291,8 +295,8 @@ template <class S> RPINN_INLINE const double *settle_point(const FusedChain<S> &
     float p, gradient, inverse, first;
   };
   const RpinnDeviceWork &work = *chain.block.work;
-  const int end = chain.record->end;
-  const bool is_start = chain.record->depth == 0; /* the pair is the trajectory */
+  const int end = now.end;
+  const bool is_start = now.depth == 0; /* the pair is the trajectory */
   const double step = chain.record->direction * chain.order->step, *theta = chain.position(RPINN_CHAIN_REACHED + end),
                *root = chain.prior, *shift = root + work.layout_size, *squares = squares_of(chain.block);
   const float half = (float)(0.5 * step), *inverse = chain.vector(RPINN_CHAIN_INVERSE),
@@ -375,7 +379,7 @@ template <class S> RPINN_INLINE const double *join_trees(const FusedChain<S> &ch
 
 /* All trees that the last point completes, from pairs on, and the trajectory with the half. */
 template <class S> RPINN_INLINE void complete_trees(const FusedChain<S> &chain, const Completion &now) {
-  const int end = chain.record->end, depth = chain.record->depth;
+  const int end = now.end, depth = now.depth;
   const float *last = chain.vector(RPINN_CHAIN_MOMENTA + end);
   float *part = chain.vector(RPINN_CHAIN_PART);
   for (int level = 1; level < now.levels; level++) {
