@@ -154,6 +154,8 @@ static void errors_say_where(void **state) {
   assert_string_equal(rpinn_status_name(RPINN_ERROR_IO), "ERROR_IO");
   rpinn_context_clear_error(context);
   assert_int_equal(rpinn_context_error(context)->status, RPINN_OK);
+  rpinn_log(context, RPINN_LOG_INFO, "nobody listens");
+  rpinn_log(NULL, RPINN_LOG_INFO, "there is nobody");
   rpinn_context_destroy(context);
 }
 

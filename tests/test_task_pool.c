@@ -23,10 +23,10 @@ typedef struct Bench {
   double seconds_per_task;
   uint64_t count_per_task, interrupt_at; /* counted; 0: never */
   int late_tick;                         /* the tick to interrupt at; 0: never */
-  bool wait_for_stop, wait_for_late, fail_when_stopped;
+  bool wait_for_stop, wait_for_late, fail_when_stopped, logs;
   /* what came of it */
   atomic_int opened, closed, performed[MAX_TASKS], begun, made, freed;
-  int handled, next_event[MAX_TASKS], ticks;
+  int handled, next_event[MAX_TASKS], num_lines[MAX_TASKS], ticks;
   uint64_t last_counted;
   bool in_order;
   pthread_t caller;
@@ -81,6 +81,7 @@ static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *p
     *event = (Event){bench, task, k};
     atomic_fetch_add(&bench->made, 1);
     rpinn_task_pool_post(pool, event);
+    if (bench->logs) rpinn_log(context, RPINN_LOG_WARNING, "%d %d", (int)task, k);
   }
   rpinn_task_pool_count(pool, bench->count_per_task);
   pause_for(bench->seconds_per_task);
@@ -105,6 +106,17 @@ static RpinnStatus handle(void *user, const void *posted) {
   if (bench->handled++ == bench->failing_event)
     return rpinn_fail(bench->context, RPINN_ERROR_IO, "event %d cannot be written", bench->failing_event);
   return RPINN_OK;
+}
+
+/* "task number": behind the event of this number, and before the next one. */
+static void take_line(void *user, RpinnLogLevel level, const char *line) {
+  Bench *bench = user;
+  int task, number;
+  assert_int_equal(sscanf(line, "%d %d", &task, &number), 2);
+  bench->num_lines[task]++;
+  if (!pthread_equal(bench->caller, pthread_self()) || level != RPINN_LOG_WARNING ||
+      number != bench->num_lines[task] - 1 || number != bench->next_event[task] - 1)
+    bench->in_order = false;
 }
 
 static void free_event(void *posted) {
@@ -178,6 +190,20 @@ static void every_task_is_done_once_and_its_events_are_in_order(void **state) {
     assert_int_equal(bench->handled, (int)cases[c].num_tasks * cases[c].events_per_task);
     assert_int_equal(bench->opened, (int)cases[c].num_threads);
     assert_false(bench->result.interrupted || bench->result.out_of_time);
+    bench_shut(bench);
+  }
+}
+
+/* Also more of them than the queue holds; without a log in the caller's context nobody hears them. */
+static void what_tasks_log_reaches_the_caller(void **state) {
+  (void)state;
+  for (int listens = 0; listens < 2; listens++) {
+    Bench *bench = bench_open(3, 20);
+    bench->events_per_task = 30;
+    bench->logs = true;
+    if (listens) rpinn_context_set_log(bench->context, take_line, bench);
+    assert_int_equal(bench_run(bench), RPINN_OK);
+    for (int t = 0; t < 20; t++) assert_int_equal(bench->num_lines[t], listens ? 30 : 0);
     bench_shut(bench);
   }
 }
@@ -362,6 +388,7 @@ static void the_time_limit_is_kept(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_done_once_and_its_events_are_in_order),
+                                     cmocka_unit_test(what_tasks_log_reaches_the_caller),
                                      cmocka_unit_test(tasks_done_before_are_left_out),
                                      cmocka_unit_test(the_tick_sees_what_is_counted),
                                      cmocka_unit_test(the_first_failure_is_returned_and_stops_the_rest),

@@ -126,7 +126,7 @@ RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const cha
 }
 
 void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, ...) {
-  if (!context->log) return;
+  if (!context || !context->log) return;
   char line[2048];
   va_list arguments;
   va_start(arguments, format);

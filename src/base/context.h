@@ -40,6 +40,7 @@ RpinnStatus rpinn_fail_file(RpinnContext *context, RpinnStatus status, const cha
 bool rpinn_is_interrupted(const RpinnContext *context);
 RpinnStatus rpinn_fail_interrupted(RpinnContext *context);
 
+/* To the log that the caller has set, where there is one; context may be NULL. */
 void rpinn_log(RpinnContext *context, RpinnLogLevel level, const char *format, ...) RPINN_PRINTF(3, 4);
 
 #endif

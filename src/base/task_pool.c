@@ -4,16 +4,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { QUEUE_SIZE = 64 };
+
+/* What a thread hands over: an event of a task, or a line of its log. */
+typedef struct News {
+  void *event;
+  char *line;
+  RpinnLogLevel level;
+} News;
 
 struct RpinnTaskPool {
   const RpinnTaskPoolOptions *options;
   pthread_mutex_t mutex;
   pthread_cond_t not_empty, not_full;
   pthread_cond_t has_tasks; /* somebody may have tasks to offer */
-  void *queue[QUEUE_SIZE];
+  News queue[QUEUE_SIZE];
   size_t first, count; /* of the queue */
   size_t num_running;  /* threads */
   uint64_t next;       /* task to look at */
@@ -55,12 +63,22 @@ void rpinn_task_pool_count(RpinnTaskPool *pool, uint64_t amount) {
   atomic_fetch_add(&pool->counted, amount);
 }
 
-void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
+static void post(RpinnTaskPool *pool, News news) {
   pthread_mutex_lock(&pool->mutex);
   while (pool->count == QUEUE_SIZE) pthread_cond_wait(&pool->not_full, &pool->mutex);
-  pool->queue[(pool->first + pool->count++) % QUEUE_SIZE] = event;
+  pool->queue[(pool->first + pool->count++) % QUEUE_SIZE] = news;
   pthread_cond_signal(&pool->not_empty);
   pthread_mutex_unlock(&pool->mutex);
+}
+
+void rpinn_task_pool_post(RpinnTaskPool *pool, void *event) {
+  post(pool, (News){.event = event});
+}
+
+/* A line for which there is no memory is lost. */
+static void post_line(void *pool, RpinnLogLevel level, const char *line) {
+  char *own = strdup(line);
+  if (own) post(pool, (News){.line = own, .level = level});
 }
 
 /* ---- a thread ---- */
@@ -115,6 +133,7 @@ static void *work(void *user) {
   const RpinnTaskPoolOptions *options = pool->options;
   RpinnContext *context = rpinn_context_create();
   void *worker = NULL;
+  if (context) rpinn_context_set_log(context, post_line, pool);
   RpinnStatus status =
       context ? options->open_worker(options->user, context, pool, own->number, &worker) : RPINN_ERROR_MEMORY;
   uint64_t task;
@@ -133,25 +152,25 @@ static void *work(void *user) {
 
 /* ---- the caller's side ---- */
 
-/* The next event, or NULL after a while or when all threads are done (*over). */
-static void *pop(RpinnTaskPool *pool, bool *over) {
+/* What comes next; nothing after a while, or when all threads are done (*over). */
+static News pop(RpinnTaskPool *pool, bool *over) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += pool->options->serve ? 1000000 : 100000000;
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
-  void *event = NULL;
+  News news = {0};
   pthread_mutex_lock(&pool->mutex);
   if (!pool->count && pool->num_running) pthread_cond_timedwait(&pool->not_empty, &pool->mutex, &until);
+  *over = !pool->count && !pool->num_running;
   if (pool->count) {
-    event = pool->queue[pool->first];
+    news = pool->queue[pool->first];
     pool->first = (pool->first + 1) % QUEUE_SIZE;
     pool->count--;
     pthread_cond_signal(&pool->not_full);
   }
-  *over = !event && !pool->num_running;
   pthread_mutex_unlock(&pool->mutex);
-  return event;
+  return news;
 }
 
 static void stop(RpinnTaskPool *pool) {
@@ -171,8 +190,8 @@ static RpinnStatus serve(RpinnTaskPool *pool) {
   return status;
 }
 
-/* Handle events until all threads are done. After a failure of the handler the rest is only emptied. */
-static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
+/* Handle events and lines until all threads are done. After a failure of the handler events are only emptied. */
+static RpinnStatus drain(RpinnContext *context, RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
   const RpinnTaskPoolOptions *options = pool->options;
   RpinnStatus status = RPINN_OK;
   double next_tick = 0;
@@ -183,9 +202,11 @@ static RpinnStatus drain(RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
     }
     if (status == RPINN_OK) status = serve(pool);
     if (status != RPINN_OK || result->interrupted) stop(pool);
-    void *event = pop(pool, &over);
-    if (event && status == RPINN_OK) status = options->handle(options->user, event);
-    if (event) options->free_event(event);
+    News news = pop(pool, &over);
+    if (news.event && status == RPINN_OK) status = options->handle(options->user, news.event);
+    if (news.event) options->free_event(news.event);
+    if (news.line) rpinn_log(context, news.level, "%s", news.line);
+    free(news.line);
   }
   return status;
 }
@@ -226,8 +247,8 @@ RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOption
   pthread_cond_init(&pool.not_full, NULL);
   pthread_cond_init(&pool.has_tasks, NULL);
   size_t started = start_threads(&pool, workers);
-  RpinnStatus status =
-      started ? drain(&pool, result) : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
+  RpinnStatus status = started ? drain(context, &pool, result)
+                               : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
   for (size_t i = 0; i < started; i++) pthread_join(workers[i].thread, NULL);
   result->out_of_time = atomic_load(&pool.out_of_time);
   result->counted = atomic_load(&pool.counted);

@@ -1,6 +1,7 @@
 /* Threads over tasks: members of an ensemble, chains of a sampler, columns of a table. Each thread takes the
  * next task that is not done; what it makes goes through a bounded queue to the thread that called, which
- * alone touches files. Which thread performs a task leaves no mark on it. */
+ * alone touches files. Which thread performs a task leaves no mark on it. What a task logs goes the same way, to
+ * the log of the context that the pool was called with. */
 #ifndef RPINN_BASE_TASK_POOL_H
 #define RPINN_BASE_TASK_POOL_H
 

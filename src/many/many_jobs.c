@@ -1,7 +1,5 @@
-/* Tasks side by side: each in a thread with a context of its own, whose log goes, line by line, through the thread that
- * called. */
+/* Tasks side by side: each in a thread with a context of its own. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "many_state.h"
 #include "processors.h"
@@ -9,32 +7,17 @@
 
 /* ---- what threads tell ---- */
 
-typedef enum NewsKind { NEWS_BEGINS, NEWS_LINE, NEWS_ENDS } NewsKind;
-
 typedef struct News {
-  NewsKind kind;
-  RpinnTaskOutcome outcome; /* of all but lines: the task */
-  RpinnLogLevel level;
-  char line[];
+  bool is_end;
+  RpinnTaskOutcome outcome; /* of a task that begins: which one it is */
 } News;
-
-static News *news_of(NewsKind kind, const char *line) {
-  size_t length = strlen(line);
-  News *news = calloc(1, sizeof *news + length + 1);
-  if (!news) return NULL;
-  news->kind = kind;
-  memcpy(news->line, line, length);
-  return news;
-}
 
 static RpinnStatus handle(void *user, const void *event) {
   RpinnManyState *state = user;
   const News *news = event;
-  switch (news->kind) {
-  case NEWS_BEGINS: rpinn_many_begin(state, news->outcome.task); return RPINN_OK;
-  case NEWS_LINE: rpinn_log(state->context, news->level, "%s", news->line); return RPINN_OK;
-  default: return rpinn_many_settle(state, &news->outcome);
-  }
+  if (news->is_end) return rpinn_many_settle(state, &news->outcome);
+  rpinn_many_begin(state, news->outcome.task);
+  return RPINN_OK;
 }
 
 /* ---- a thread ---- */
@@ -54,21 +37,12 @@ static bool is_stopped(void *pool) {
   return rpinn_task_pool_is_stopped(pool);
 }
 
-/* A line for which there is no memory is lost. */
-static void pass_on(void *pool, RpinnLogLevel level, const char *line) {
-  News *news = news_of(NEWS_LINE, line);
-  if (!news) return;
-  news->level = level;
-  rpinn_task_pool_post(pool, news);
-}
-
 static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
                             void **worker) {
   (void)thread;
   Job *job = malloc(sizeof *job);
   if (!job) return rpinn_fail_memory(context);
   *job = (Job){user, pool};
-  rpinn_context_set_log(context, pass_on, pool);
   rpinn_context_set_interrupted(context, is_stopped, pool);
   *worker = job;
   return RPINN_OK;
@@ -77,7 +51,7 @@ static RpinnStatus open_job(void *user, RpinnContext *context, RpinnTaskPool *po
 static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
   const Job *job = worker;
   RpinnRunOptions calls = {.num_threads = job->state->threads_each, .interrupted = is_stopped, .user = pool};
-  News *begins = news_of(NEWS_BEGINS, ""), *ends = news_of(NEWS_ENDS, "");
+  News *begins = calloc(1, sizeof *begins), *ends = calloc(1, sizeof *ends);
   if (!begins || !ends) {
     free(begins);
     free(ends);
@@ -85,6 +59,7 @@ static RpinnStatus perform(void *worker, RpinnContext *context, RpinnTaskPool *p
   }
   begins->outcome.task = (size_t)task;
   rpinn_task_pool_post(pool, begins);
+  ends->is_end = true;
   ends->outcome = rpinn_task_make(job->state->runs, (size_t)task, context, &calls);
   rpinn_task_pool_post(pool, ends);
   return RPINN_OK;
