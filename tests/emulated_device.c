@@ -1,8 +1,10 @@
 #include "emulated_device.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cblas.h>
 
@@ -19,8 +21,15 @@ void emulated_run_product(const RpinnLaunch *launch, const RpinnDeviceWork *work
 void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
 void emulated_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles);
 
-static size_t limit, calls_left = SIZE_MAX, most_bytes = SIZE_MAX;
-static _Atomic size_t held_bytes; /* several threads may have devices */
+typedef struct EmulatedDevice {
+  RpinnDevice base;
+  bool is_lost;
+} EmulatedDevice;
+
+/* Several threads may have devices. Calls are counted down: what is to happen does at the one that finds 0. */
+static size_t limit, most_bytes = SIZE_MAX;
+static _Atomic size_t held_bytes, most_held, calls_to_failure = SIZE_MAX, calls_to_hold = SIZE_MAX;
+static _Atomic bool has_failed, is_held;
 static bool lacks_products, is_absent;
 
 void emulated_device_limit(size_t shared_per_block) {
@@ -28,7 +37,21 @@ void emulated_device_limit(size_t shared_per_block) {
 }
 
 void emulated_device_fail_at(size_t call) {
-  calls_left = call;
+  calls_to_failure = call;
+  has_failed = false;
+}
+
+bool emulated_device_has_failed(void) {
+  return has_failed;
+}
+
+void emulated_device_hold_at(size_t call) {
+  calls_to_hold = call;
+  is_held = false;
+}
+
+bool emulated_device_is_held(void) {
+  return is_held;
 }
 
 void emulated_device_lack_products(bool lacks) {
@@ -41,13 +64,38 @@ void emulated_device_be_absent(bool absent) {
 
 void emulated_device_have_memory(size_t bytes) {
   most_bytes = bytes;
+  most_held = held_bytes;
 }
 
-/* Counts a call, and fails the one that is to. */
-static RpinnStatus count(RpinnContext *context) {
-  if (calls_left == SIZE_MAX || calls_left--) return RPINN_OK;
-  calls_left = SIZE_MAX;
-  return rpinn_fail(context, RPINN_ERROR_DEVICE, "the emulated device is lost");
+size_t emulated_device_most_held(void) {
+  return most_held;
+}
+
+/* Is this the call that they were counted down to? SIZE_MAX: there is none. */
+static bool is_reached(_Atomic size_t *calls) {
+  size_t left = *calls;
+  while (left && left != SIZE_MAX && !atomic_compare_exchange_weak(calls, &left, left - 1)) {
+  }
+  return left == 0;
+}
+
+static void wait_while_held(void) {
+  while (is_reached(&calls_to_hold)) {
+    is_held = true;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+}
+
+/* Counts a call, and fails the one that is to. A device that is lost stays so. */
+static RpinnStatus count(RpinnContext *context, RpinnDevice *device) {
+  EmulatedDevice *own = (EmulatedDevice *)device;
+  wait_while_held();
+  if (is_reached(&calls_to_failure)) {
+    calls_to_failure = SIZE_MAX;
+    own->is_lost = true;
+    has_failed = true;
+  }
+  return own->is_lost ? rpinn_fail(context, RPINN_ERROR_DEVICE, "the emulated device is lost") : RPINN_OK;
 }
 
 static void close_device(RpinnDevice *device) {
@@ -56,13 +104,14 @@ static void close_device(RpinnDevice *device) {
 
 static RpinnStatus allocate(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
   size_t whole = (bytes + 63) / 64 * 64;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   device->is_full = most_bytes != SIZE_MAX && held_bytes + whole > most_bytes;
   if (device->is_full) return rpinn_fail(context, RPINN_ERROR_DEVICE, "the emulated device is out of memory");
   size_t *block = aligned_alloc(64, whole + 64);
   if (!block) return rpinn_fail_memory(context);
   *block = whole;
   held_bytes += whole;
+  if (held_bytes > most_held) most_held = held_bytes;
   *memory = (char *)block + 64;
   memset(*memory, 0xff, whole); /* not a number: what is read must have been written */
   return RPINN_OK;
@@ -77,8 +126,7 @@ static void release(RpinnDevice *device, void *memory) {
 }
 
 static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   *memory = malloc(bytes);
   return *memory ? RPINN_OK : rpinn_fail_memory(context);
 }
@@ -90,23 +138,20 @@ static void release_host(RpinnDevice *device, void *memory) {
 
 static RpinnStatus copy(RpinnContext *context, RpinnDevice *device, void *to, const void *from,
                         size_t bytes) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   if (bytes) memcpy(to, from, bytes);
   return RPINN_OK;
 }
 
 static RpinnStatus clear(RpinnContext *context, RpinnDevice *device, void *memory, size_t bytes) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   memset(memory, 0, bytes);
   return RPINN_OK;
 }
 
 static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_members(launch, work, call);
   return RPINN_OK;
 }
@@ -114,8 +159,7 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
 static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                              const RpinnDeviceCall *call) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_fused(launch, work, fused, call);
   return RPINN_OK;
 }
@@ -123,32 +167,28 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
 static RpinnStatus run_chains(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                               const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                               const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_chains(launch, work, fused, call, chains);
   return RPINN_OK;
 }
 
 static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceProduct *product) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_product(launch, work, product);
   return RPINN_OK;
 }
 
 static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                             const RpinnDeviceWork *work, const RpinnDeviceStep *step) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_step(launch, work, step);
   return RPINN_OK;
 }
 
 static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                  const RpinnDeviceParticles *particles) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   emulated_run_particles(launch, particles);
   return RPINN_OK;
 }
@@ -157,8 +197,7 @@ static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, con
 static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {
   int rows = (int)product->rows, columns = (int)product->columns, depth = (int)product->depth;
   CBLAS_TRANSPOSE b_form = product->is_plain ? CblasNoTrans : CblasTrans;
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   for (int64_t k = 0; k < product->batch; k++)
     if (product->kind == RPINN_PRODUCT_DOUBLE)
       cblas_dgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
@@ -175,8 +214,7 @@ static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const Rp
 
 static RpinnStatus measure_peak(RpinnContext *context, RpinnDevice *device, RpinnDevicePeak peak,
                                 double *rate) {
-  (void)device;
-  RPINN_TRY(count(context));
+  RPINN_TRY(count(context, device));
   *rate = 1e9 * (1 + (double)peak);
   return RPINN_OK;
 }
@@ -210,16 +248,16 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   enum { KIB = 1024 };
   *backend = NULL;
   if (is_absent) return describe(context, NULL);
-  RpinnDevice *device = calloc(1, sizeof *device);
+  EmulatedDevice *device = calloc(1, sizeof *device);
   if (!device) return rpinn_fail_memory(context);
-  *device = (RpinnDevice){.operations = &emulated_operations,
-                          .num_multiprocessors = 132,
-                          .shared_per_block = limit ? limit : 227 * KIB,
-                          .shared_per_multiprocessor = limit ? limit + KIB : 228 * KIB,
-                          .memory = (size_t)1 << 30,
-                          .most_members = EMULATED_GROUP,
-                          .has_products = !lacks_products};
-  return rpinn_cuda_engine_create(context, device, model, precision, backend);
+  device->base = (RpinnDevice){.operations = &emulated_operations,
+                               .num_multiprocessors = 132,
+                               .shared_per_block = limit ? limit : 227 * KIB,
+                               .shared_per_multiprocessor = limit ? limit + KIB : 228 * KIB,
+                               .memory = (size_t)1 << 30,
+                               .most_members = EMULATED_GROUP,
+                               .has_products = !lacks_products};
+  return rpinn_cuda_engine_create(context, &device->base, model, precision, backend);
 }
 
 static RpinnStatus identify(RpinnContext *context, RpinnText *line) {

@@ -11,13 +11,21 @@ extern const RpinnBackendOperations emulated_cuda_backend;
 
 /* A device whose blocks have as much shared memory as this, in bytes; 0: as much as a GPU has. For small ones, members go slower ways. */
 void emulated_device_limit(size_t shared_per_block);
-/* The call of the device, counted from now on and from 0, that fails; SIZE_MAX: none. */
+/* The call of a device, counted from now on and from 0, that fails, as do all later ones of the same device; SIZE_MAX: none. */
 void emulated_device_fail_at(size_t call);
+/* Has it been made? */
+bool emulated_device_has_failed(void);
+/* The call from which on all devices wait, counted likewise, until this is called again; SIZE_MAX: none. */
+void emulated_device_hold_at(size_t call);
+/* Does one wait? */
+bool emulated_device_is_held(void);
 /* Whether devices made from now on have no library of products. */
 void emulated_device_lack_products(bool lacks);
 /* Whether this machine has no such device. */
 void emulated_device_be_absent(bool absent);
 /* Bytes that all devices have together; SIZE_MAX: as many as the host. */
 void emulated_device_have_memory(size_t bytes);
+/* The most bytes that they have held since that was called. */
+size_t emulated_device_most_held(void);
 
 #endif

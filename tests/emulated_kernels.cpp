@@ -109,7 +109,7 @@ extern "C" void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWo
 template <class Real> static void run_particle_task(const RpinnDeviceParticles *own) {
   enum { BLOCKS = 3 }; /* of a search */
   Team team = make_team(0);
-  static ParticleMemory memory;
+  static thread_local ParticleMemory memory;
   memset(&memory, 0xff, sizeof memory);
   for (int64_t column = 0; own->task == RPINN_PARTICLES_SUM && column < own->size; column++)
     for (int part = 0; part < RPINN_PARTICLE_PARTS; part++) sum_particles<Real>(*own, part, column);

@@ -57,7 +57,7 @@ template <class S, class Body> RPINN_INLINE void each_thread(const FusedBlock<S>
   __syncthreads();
 #else
   /* In turn from the first and from the last: what depended on the order of threads would show. */
-  static bool backwards = false;
+  static thread_local bool backwards = false;
   int count = block.fused->num_threads;
   for (int i = 0; i < count; i++) body(backwards ? count - 1 - i : i, block.own[backwards ? count - 1 - i : i]);
   backwards = !backwards;
