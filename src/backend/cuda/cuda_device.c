@@ -57,10 +57,22 @@ static RpinnStatus choose(RpinnContext *context, const RpinnDevice *device) {
   return RPINN_OK;
 }
 
-static void close_device(RpinnDevice *device) {
-  CudaDevice *own = (CudaDevice *)device;
+static void close_products(CudaDevice *own) {
   if (own->products) (void)own->library->destroy(own->products);
   (void)cudaFree(own->workspace);
+  own->products = own->workspace = NULL;
+}
+
+/* What is given back belongs to a device, too: the thread that does so may have chosen another one. Nothing is left to be done where that
+ * fails. */
+static void choose_to_release(const RpinnDevice *device) {
+  (void)cudaSetDevice(((const CudaDevice *)device)->index);
+}
+
+static void close_device(RpinnDevice *device) {
+  CudaDevice *own = (CudaDevice *)device;
+  choose_to_release(device);
+  close_products(own);
   if (own->stream) (void)cudaStreamDestroy(own->stream); /* nothing is left to be done where it fails */
   free(own);
 }
@@ -75,7 +87,7 @@ static RpinnStatus allocate(RpinnContext *context, RpinnDevice *device, size_t b
 }
 
 static void release(RpinnDevice *device, void *memory) {
-  (void)device;
+  choose_to_release(device);
   (void)cudaFree(memory); /* a lost device has told so before */
 }
 
@@ -86,7 +98,7 @@ static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, siz
 }
 
 static void release_host(RpinnDevice *device, void *memory) {
-  (void)device;
+  choose_to_release(device);
   (void)cudaFreeHost(memory);
 }
 
@@ -175,21 +187,32 @@ static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, con
   return own.is_ahead ? RPINN_OK : wait(context, device, "moving particles");
 }
 
-static RpinnStatus check_library(RpinnContext *context, const CudaDevice *own, int status, const char *what) {
+static RpinnStatus check_library(RpinnContext *context, CudaDevice *own, int status, const char *what) {
   if (status == 0) return RPINN_OK;
+  own->base.is_full = status == RPINN_PRODUCTS_LACK_MEMORY;
+  if (own->base.is_full) (void)cudaGetLastError(); /* as for memory of one's own */
   return rpinn_fail(context, RPINN_ERROR_DEVICE, "backend cuda: cuBLAS failed while %s: %s", what,
                     own->library->status_text(status));
 }
 
-static RpinnStatus open_products(RpinnContext *context, CudaDevice *own) {
-  if (own->products) return RPINN_OK;
+static RpinnStatus try_products(RpinnContext *context, CudaDevice *own) {
   RPINN_TRY(allocate(context, &own->base, PRODUCT_WORKSPACE, &own->workspace));
-  RPINN_TRY(check_library(context, own, own->library->create(&own->products), "being opened"));
+  int status = own->library->create(&own->products);
+  if (status != 0) own->products = NULL; /* whatever it has left there */
+  RPINN_TRY(check_library(context, own, status, "being opened"));
   RPINN_TRY(
       check_library(context, own, own->library->set_stream(own->products, own->stream), "taking a stream"));
   return check_library(context, own,
                        own->library->set_workspace(own->products, own->workspace, PRODUCT_WORKSPACE),
                        "taking memory");
+}
+
+/* All of it or nothing, so that the next call may try again. */
+static RpinnStatus open_products(RpinnContext *context, CudaDevice *own) {
+  if (own->products) return RPINN_OK;
+  RpinnStatus status = try_products(context, own);
+  if (status != RPINN_OK) close_products(own);
+  return status;
 }
 
 static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {

@@ -31,6 +31,9 @@ typedef struct RpinnProductLibrary {
 /* NULL where it is not found or lacks a function; loaded once, and for as long as the process lives. */
 const RpinnProductLibrary *rpinn_product_library(void);
 
+/* Of cuBLAS' statuses: CUBLAS_STATUS_ALLOC_FAILED. */
+enum { RPINN_PRODUCTS_LACK_MEMORY = 3 };
+
 /* One product of all that there is in memory of the device; returns cuBLAS' status, 0 where all went well. */
 int rpinn_product_library_multiply(const RpinnProductLibrary *library, void *handle,
                                    const RpinnDeviceMultiply *multiply);
