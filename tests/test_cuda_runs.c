@@ -145,15 +145,65 @@ static void chains_on_the_device_go_on_as_they_were(void **state) {
   free(whole);
 }
 
-/* Chains that the device makes no transitions for are made from the host, and the run says why. */
+/* ---- slower ways ---- */
+
+static const char noisy[] =
+    "name: noisy\n"
+    "coordinates: {x: [0, 1]}\n"
+    "fields: {u: {network: [6, 6]}}\n"
+    "truth: {u: x^2}\n"
+    "terms:\n"
+    "  value: {expect: u, at: {grid: 9}, data: truth, noise: {unknown: true, truth: 0.1}}\n"
+    "prior: {scale: 1}\n"
+    "predict: {grid: 5, quantities: [u]}\n"
+    "settings: {iterations: 8, threads: 1}\n";
+static const char shallow[] = "name: shallow\n"
+                              "coordinates: {x: [0, 1]}\n"
+                              "fields: {u: {network: [6]}}\n"
+                              "truth: {u: x^2}\n"
+                              "terms:\n"
+                              "  value: {expect: u, at: {grid: 9}, data: truth, noise: 0.1}\n"
+                              "prior: {scale: 1}\n"
+                              "predict: {grid: 5, quantities: [u]}\n"
+                              "settings: {iterations: 8, threads: 1}\n";
+
+#define SHORT_CHAINS   "method=nuts chains=2 warmup=6 samples=4 max_depth=3 "
+#define CORRECTED      "method=rpinn samples=6 correct=nuts correct_budget=20 max_depth=3 "
+#define PARTICLES      "method=svgd samples=5 iterations=4 "
+#define SLOW_CHAINS    "backend cuda: trajectories take a slower way, leapfrog by leapfrog from the host, for "
+#define SLOW_PARTICLES "backend cuda: the products of SVGD are made on the host, more slowly, for "
+
+/* What the device takes no part in is made from the host, and the run says why, to its caller and in run.log; where there is no device,
+ * there is nothing to say. */
 static void what_goes_a_slower_way_is_said(void **state) {
   const RunBench *bench = *state;
-  char settings[128];
-  snprintf(settings, sizeof settings, "%s metric=dense", chains);
-  run_make(bench, "dense", yaml, settings);
-  assert_non_null(strstr(
-      all_said, "backend cuda: trajectories take a slower way, leapfrog by leapfrog from the host, for "
-                "the metric is dense"));
+  static const struct {
+    const char *name, *yaml, *settings, *sentence; /* NULL: none */
+  } cases[] = {
+      {"chains", yaml, SHORT_CHAINS "backend=cuda", NULL},
+      {"dense", yaml, SHORT_CHAINS "backend=cuda metric=dense", SLOW_CHAINS "the metric is dense"},
+      {"noisy", noisy, SHORT_CHAINS "backend=cuda", SLOW_CHAINS "the noise is among the unknowns"},
+      {"double", yaml, SHORT_CHAINS "backend=cuda precision=double", SLOW_CHAINS "the precision is double"},
+      {"shallow", shallow, SHORT_CHAINS "backend=cuda", SLOW_CHAINS "a field has a single hidden layer"},
+      {"host", yaml, SHORT_CHAINS "backend=cpu metric=dense", NULL},
+      {"corrected", yaml, CORRECTED "backend=cuda", NULL},
+      {"dense-corrected", yaml, CORRECTED "backend=cuda metric=dense", SLOW_CHAINS "the metric is dense"},
+      {"noisy-corrected", noisy, CORRECTED "backend=cuda", SLOW_CHAINS "the noise is among the unknowns"},
+      {"particles", yaml, PARTICLES "backend=cuda", NULL},
+      {"functions", yaml, PARTICLES "backend=cuda kernel=functions",
+       SLOW_PARTICLES "the kernel compares functions"},
+      {"noisy-particles", noisy, PARTICLES "backend=cuda", SLOW_PARTICLES "the noise is among the unknowns"},
+      {"host-functions", yaml, PARTICLES "backend=cpu kernel=functions", NULL}};
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    all_said[0] = '\0';
+    run_make(bench, cases[c].name, cases[c].yaml, cases[c].settings);
+    const char *log = run_read(bench, cases[c].name, "run.log"), *sentence = cases[c].sentence;
+    if (sentence)
+      check_true(strstr(all_said, sentence) && strstr(log, sentence), "%s: not said: %s", cases[c].name,
+                 sentence);
+    else
+      check_true(!strstr(all_said, "slow"), "%s: said: %s", cases[c].name, all_said);
+  }
 }
 
 int main(void) {

@@ -132,6 +132,8 @@ typedef struct RpinnBackendOperations {
    * one has finished at the end. NULL: methods make them of energies. */
   RpinnStatus (*transitions)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                              RpinnWholeTransition *const *transitions);
+  /* Why they are NULL where the device makes them of other problems, or in another precision, as the end of a sentence. */
+  const char *no_transitions;
 } RpinnBackendOperations;
 
 /* Every backend starts with this. */

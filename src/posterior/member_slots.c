@@ -239,6 +239,16 @@ static bool allocate(RpinnMemberSlots *slots) {
   return true;
 }
 
+/* A device moves theta alone, and all particles under one prior. */
+static void find_host_work(RpinnMemberSlots *slots) {
+  const RpinnBackendOperations *operations = slots->posterior->backend->operations;
+  const char *noise = slots->row_scales ? "the noise is among the unknowns" : NULL;
+  slots->host_chains = operations->transitions ? noise : operations->no_transitions;
+  if (!operations->move_particles) return;
+  slots->host_particles = noise;
+  if (!noise && has_own_priors(slots->posterior)) slots->host_particles = "members have priors of their own";
+}
+
 static void make_targets(RpinnMemberSlots *slots) {
   const RpinnPosterior *posterior = slots->posterior;
   const RpinnEnergyModel *model = &posterior->model;
@@ -271,9 +281,9 @@ static void make_targets(RpinnMemberSlots *slots) {
   slots->joint.adam_advance = NULL;
   slots->joint.evaluate_parts = NULL;
   slots->density = rpinn_log_density_of_batch(&slots->joint);
-  if (operations->move_particles && !slots->row_scales && !has_own_priors(posterior))
-    slots->density.move_particles = move_particles;
-  slots->density.transitions = operations->transitions && !slots->row_scales ? transitions : NULL;
+  find_host_work(slots);
+  if (operations->move_particles && !slots->host_particles) slots->density.move_particles = move_particles;
+  if (operations->transitions && !slots->host_chains) slots->density.transitions = transitions;
 }
 
 RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *posterior,

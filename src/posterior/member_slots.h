@@ -23,6 +23,9 @@ typedef struct RpinnMemberSlots {
   RpinnBatchObjective
       joint; /* E over theta and eta (unknown_noise.h), without offsets, under the prior that the slot has */
   RpinnBatchLogDensity density; /* - joint */
+  /* Why chains and particles under it are moved from the host where the backend's device moves others, as the end of a sentence; NULL: there
+   * is nothing to be said. */
+  const char *host_chains, *host_particles;
   /* ---- room of one call, [count] each ---- */
   RpinnBatchMember *members;
   double **part_energies; /* [num_terms + 1] */

@@ -23,6 +23,7 @@
 #include "scratch_rescue.h"
 #include "scratch_store.h"
 #include "shard_record.h"
+#include "slow_ways.h"
 #include "stored_run.h"
 #include "vti_file.h"
 
@@ -149,6 +150,7 @@ static RpinnStatus make_draws(RpinnContext *context, RpinnDriver *driver, const 
   if (!driver->interrupted) RPINN_TRY(rpinn_run_start_from_map(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_find_pilot(context, driver));
+  if (rpinn_run_is_corrected(driver->run)) rpinn_run_say_slow_chains(context, driver, targets);
   if (!driver->interrupted) RPINN_TRY(driver->maker->make_draws(context, driver, targets));
   if (!is_stopped(driver)) RPINN_TRY(rpinn_run_settle_correction(context, driver, targets));
   if (!driver->interrupted) RPINN_TRY(rpinn_run_leave_learnt(context, driver));

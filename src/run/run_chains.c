@@ -14,6 +14,7 @@
 #include "run_ranks.h"
 #include "run_targets.h"
 #include "shared_tasks.h"
+#include "slow_ways.h"
 #include "superchains.h"
 #include "unknown_noise.h"
 
@@ -135,18 +136,6 @@ static RpinnStatus find_common_length(Session *session) {
                     "--resume with a longer --time-limit goes on");
 }
 
-/* A backend that makes whole transitions takes no part in these. */
-static void say_what_is_slow(const Session *session) {
-  const RpinnRunTarget *target = session->targets[0].data;
-  bool is_dense = session->options.nuts.metric == RPINN_METRIC_DENSE;
-  if (!target->slots->posterior->backend->operations->transitions) return;
-  if (!is_dense && target->slots->density.transitions) return;
-  rpinn_log(session->context, RPINN_LOG_INFO,
-            "backend %s: trajectories take a slower way, leapfrog by leapfrog from the host, for %s",
-            rpinn_posterior_backend_name(session->run->posteriors[0]),
-            is_dense ? "the metric is dense" : "the noise is among the unknowns");
-}
-
 /* How many starts the chains share, for whoever judges them: those of an earlier run are taken in turn. */
 static RpinnStatus record_starts(const Session *session) {
   const RpinnRunTarget *target = session->targets[0].data;
@@ -212,7 +201,7 @@ RpinnStatus rpinn_run_make_chains(RpinnContext *context, RpinnDriver *driver,
                             .minimize = rpinn_run_minimize_options(run->problem),
                             .max_retries = (uint32_t)settings->values[RPINN_SETTING_RETRIES].number}};
   begin_with_spread(session);
-  say_what_is_slow(session);
+  rpinn_run_say_slow_chains(context, driver, targets);
   const RpinnNutsOptions *nuts = &session->options.nuts;
   session->progress = (RpinnRunProgress){.driver = driver,
                                          .unit = driver->maker->progress_unit,

@@ -18,6 +18,7 @@
 #include "run_ranks.h"
 #include "run_scores.h"
 #include "run_targets.h"
+#include "slow_ways.h"
 #include "steady_clock.h"
 #include "stein_team.h"
 #include "unknown_noise.h"
@@ -393,6 +394,7 @@ static void destroy_session(Session *session) {
 RpinnStatus rpinn_run_make_particles(RpinnContext *context, RpinnDriver *driver,
                                      const RpinnMemberTarget *targets) {
   Session *session;
+  rpinn_run_say_slow_particles(context, driver, targets);
   RpinnStatus status = create_session(context, driver, targets, &session);
   if (status == RPINN_OK) status = make_particles(session);
   destroy_session(session);

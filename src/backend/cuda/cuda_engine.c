@@ -66,15 +66,16 @@ static void say_what_is_missing(RpinnContext *context, const RpinnCudaEngine *en
         "its steps and SVGD moves its particles on the host, more slowly");
 }
 
-/* Members of a float engine take the fused kernel where it takes them; else the log says why they go a slower way. */
-static RpinnStatus make_fused(RpinnContext *context, RpinnCudaEngine *engine) {
-  const char *reason;
+/* Members of a float engine take the fused kernel where it takes them; else the log says why they go a slower way. *reason: why there is no
+ * such kernel. */
+static RpinnStatus make_fused(RpinnContext *context, RpinnCudaEngine *engine, const char **reason) {
+  *reason = "the precision is double";
   if (engine->is_double) return RPINN_OK;
   RPINN_TRY(rpinn_fused_tables_create(context, engine->device, engine->base.model, &engine->layout,
-                                      engine->is_tf32, engine->terms, &engine->fused, &reason));
+                                      engine->is_tf32, engine->terms, &engine->fused, reason));
   if (!engine->fused)
     rpinn_log(context, RPINN_LOG_INFO, "backend cuda: members take a slower way%s, for %s",
-              engine->is_tf32 ? " with products in FP32" : "", reason);
+              engine->is_tf32 ? " with products in FP32" : "", *reason);
   else if (engine->is_tf32 && !engine->fused->has_tf32)
     rpinn_log(context, RPINN_LOG_INFO,
               "backend cuda: products are in FP32, for layers are too narrow to gain from tensor cores");
@@ -84,6 +85,7 @@ static RpinnStatus make_fused(RpinnContext *context, RpinnCudaEngine *engine) {
 static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
   const RpinnEnergyModel *model = engine->base.model;
   size_t bytes = model->num_rows * sizeof(double);
+  const char *reason;
   engine->arena = rpinn_arena_create();
   if (!engine->arena || !rpinn_parameter_layout_make(engine->arena, model, &engine->layout))
     return rpinn_fail_memory(context);
@@ -91,8 +93,11 @@ static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
   RPINN_TRY(engine->device->operations->allocate(context, engine->device, bytes + 16, &engine->model_scale));
   RPINN_TRY(engine->device->operations->write(context, engine->device, engine->model_scale, model->row_scale,
                                               bytes));
-  RPINN_TRY(make_fused(context, engine));
-  if (!engine->fused) engine->operations.transitions = NULL;
+  RPINN_TRY(make_fused(context, engine, &reason));
+  if (!engine->fused) { /* which alone makes transitions */
+    engine->operations.transitions = NULL;
+    engine->operations.no_transitions = reason;
+  }
   engine->base.group = find_group(engine);
   say_what_is_missing(context, engine);
   return RPINN_OK;
