@@ -122,6 +122,24 @@ static void a_lost_device_leaves_what_is_done(void **state) {
                       run_read(bench, "whole", "predictions.csv"));
 }
 
+/* Also that of another thread than the first: two of them predict at the particles, and the first has a device of its own that works. */
+static void a_device_that_is_lost_among_several_ends_the_run(void **state) {
+  const RunBench *bench = *state;
+  for (size_t call = 100, number = 0; number < 12; call += 61, number++) {
+    char name[32];
+    RpinnRun *run;
+    snprintf(name, sizeof name, "run%zu", number);
+    emulated_device_fail_at(call);
+    RpinnStatus status =
+        run_try(bench, name, yaml, "backend=cuda method=svgd samples=32 iterations=4 threads=2",
+                (RpinnRunOptions){0}, &run);
+    check_true(status == (emulated_device_has_failed() ? RPINN_ERROR_DEVICE : RPINN_OK), "call %zu: %s", call,
+               rpinn_status_name(status));
+    if (status != RPINN_OK) assert_string_equal(run_message(bench), "the emulated device is lost");
+    rpinn_run_destroy(run);
+  }
+}
+
 /* ---- chains ---- */
 
 static const char chains[] = "backend=cuda method=nuts chains=5 warmup=30 samples=12 max_depth=5";
@@ -211,7 +229,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(many_members_go_to_the_device),     TEST(without_a_device_it_is_cpu),
       TEST(a_resumed_run_keeps_its_backend),   TEST(the_list_says_what_auto_comes_to),
-      TEST(a_lost_device_leaves_what_is_done), TEST(chains_on_the_device_go_on_as_they_were),
+      TEST(a_lost_device_leaves_what_is_done), TEST(a_device_that_is_lost_among_several_ends_the_run), TEST(chains_on_the_device_go_on_as_they_were),
       TEST(what_goes_a_slower_way_is_said)};
 #undef TEST
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,12 @@ enum {
   PREDICTED_TOGETHER = 8 /* particles of each thread */
 };
 
+/* How the evaluation of one particle ended, and by whose posterior. */
+typedef struct Prediction {
+  RpinnStatus status;
+  size_t thread;
+} Prediction;
+
 typedef struct Session {
   RpinnContext *context;
   RpinnDriver *driver;
@@ -43,10 +49,10 @@ typedef struct Session {
   RpinnTeam *team;          /* of as many threads as there are targets */
   double *mean, *deviation; /* [outputs.num_values] */
   size_t predicted_together, first_predicted;
-  double *values;        /* [predicted_together][outputs.num_values] */
-  RpinnStatus *statuses; /* [predicted_together] */
-  double *gradient;      /* [parameters] of one energy */
-  size_t piece;          /* iterations between two looks at the clock */
+  double *values;          /* [predicted_together][outputs.num_values] */
+  Prediction *predictions; /* [predicted_together] */
+  double *gradient;        /* [parameters] of one energy */
+  size_t piece;            /* iterations between two looks at the clock */
 } Session;
 
 /* ---- the way ---- */
@@ -75,11 +81,14 @@ static void predict_task(void *user, size_t thread, size_t task) {
   const RpinnRun *run = session->run;
   const double *theta =
       rpinn_svgd_particles(session->svgd) + (session->first_predicted + task) * session->num_parameters;
-  session->statuses[task] = rpinn_draw_outputs_evaluate(NULL, &run->outputs, run->posteriors[thread], theta,
-                                                        session->values + task * run->outputs.num_values);
+  session->predictions[task] =
+      (Prediction){.status = rpinn_draw_outputs_evaluate(NULL, &run->outputs, run->posteriors[thread], theta,
+                                                         session->values + task * run->outputs.num_values),
+                   .thread = thread};
 }
 
-/* Some particles at a time by all threads, added in their order. One that failed is evaluated again by this thread, to say why. */
+/* Some particles at a time by all threads, added in their order. One that failed is evaluated again by this thread, to say why; by the same
+ * posterior, for it may be its device that has failed. */
 static RpinnStatus add_predictions(Session *session, RpinnMoments *moments) {
   const RpinnRun *run = session->run;
   size_t n = session->num_particles, size = run->outputs.num_values;
@@ -88,8 +97,9 @@ static RpinnStatus add_predictions(Session *session, RpinnMoments *moments) {
     session->first_predicted = first;
     rpinn_team_run(session->team, count, predict_task, session);
     for (size_t i = 0; i < count; i++) {
-      if (session->statuses[i] != RPINN_OK)
-        RPINN_TRY(rpinn_draw_outputs_evaluate(session->context, &run->outputs, run->posteriors[0],
+      const Prediction *own = &session->predictions[i];
+      if (own->status != RPINN_OK)
+        RPINN_TRY(rpinn_draw_outputs_evaluate(session->context, &run->outputs, run->posteriors[own->thread],
                                               rpinn_svgd_particles(session->svgd) +
                                                   (first + i) * session->num_parameters,
                                               session->values + i * size));
@@ -134,14 +144,14 @@ static RpinnStatus allocate(Session *session) {
   session->scores = calloc(run->outputs.num_quantities + run->outputs.num_tests + 1, sizeof *session->scores);
   session->predicted_together = PREDICTED_TOGETHER * session->driver->num_threads;
   session->values = malloc(session->predicted_together * bytes);
-  session->statuses = calloc(session->predicted_together, sizeof *session->statuses);
+  session->predictions = calloc(session->predicted_together, sizeof *session->predictions);
   session->mean = malloc(bytes);
   session->deviation = malloc(bytes);
   session->densities = calloc(session->driver->num_threads, sizeof *session->densities);
   session->features = calloc(session->driver->num_threads, sizeof *session->features);
   session->gradient = malloc((session->num_parameters + 1) * sizeof(double));
-  if (!session->scores || !session->values || !session->statuses || !session->mean || !session->deviation ||
-      !session->densities || !session->features || !session->gradient)
+  if (!session->scores || !session->values || !session->predictions || !session->mean ||
+      !session->deviation || !session->densities || !session->features || !session->gradient)
     return rpinn_fail_memory(session->context);
   RPINN_TRY(rpinn_run_make_trace_room(session->context, run));
   rpinn_run_list_scores(run, session->scores);
@@ -382,7 +392,7 @@ static void destroy_session(Session *session) {
   rpinn_team_destroy(session->team);
   free(session->scores);
   free(session->values);
-  free(session->statuses);
+  free(session->predictions);
   free(session->mean);
   free(session->deviation);
   free(session->densities);
