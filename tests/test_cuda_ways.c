@@ -1,5 +1,6 @@
 /* The ways of members on the backend `cuda`, on the emulated device: by the fast kernel, by the general one, and where a block has too
- * little shared memory for arrays or for parameters. All agree with `plain`. A device that fails says so, whenever it does. */
+ * little shared memory for arrays or for parameters. All agree with `plain`. A device that fails says so, whenever it does, and one with
+ * little memory takes few members at a time. */
 #include "problem_folder.h"
 
 #include "backend_bench.h"
@@ -149,6 +150,82 @@ static void a_device_that_fails_says_so(void **state) {
   close_subject(&subject);
 }
 
+/* ---- memory ---- */
+
+enum { MEMBERS = EMULATED_GROUP, STEPS = 3, NUM_CALLS = 3 };
+
+/* Energies and gradients; iterations of Adam; the first term's program at its points. results [MEMBERS][size]. */
+static size_t call_size(const Subject *subject) {
+  return 1 + subject->N + subject->model->terms[0].num_points;
+}
+
+static void make_call(Subject *subject, size_t call, void *prepared, size_t count, double *results) {
+  RpinnAdamRule rule = {1e-3, 0.9, 5000, 0.9, 0.999, 1e-8};
+  size_t N = subject->N, size = call_size(subject);
+  RpinnBatchMember members[MEMBERS] = {0};
+  RpinnAdamState all[MEMBERS], *states[MEMBERS];
+  double energies[MEMBERS] = {0}, *outputs[MEMBERS], *thetas = numbers(MEMBERS * N),
+         *moments = numbers(2 * MEMBERS * N);
+  for (size_t k = 0; k < MEMBERS; k++) {
+    double *theta = call == 1 ? results + k * size + 1 : thetas + k * N;
+    rpinn_posterior_start_glorot(subject->oracle, k, theta);
+    members[k].theta = call == 1 ? NULL : theta;
+    all[k] = (RpinnAdamState){theta, moments + 2 * k * N, moments + (2 * k + 1) * N, 0};
+    states[k] = &all[k];
+    outputs[k] = results + k * size + 1;
+  }
+  RpinnMemberBatch batch = {count, members};
+  if (call == 0)
+    require(subject,
+            rpinn_backend_energies(subject->context, subject->backend, &batch, energies, outputs, NULL));
+  else if (call == 1)
+    require(subject, rpinn_backend_adam_advance(subject->context, subject->backend, &batch, &rule, states,
+                                                STEPS, energies));
+  else
+    require(subject, subject->backend->operations->evaluate_prepared(subject->context, subject->backend,
+                                                                     &batch, prepared, outputs));
+  for (size_t k = 0; k < MEMBERS; k++) results[k * size] = energies[k];
+  free(thetas);
+  free(moments);
+}
+
+/* Where there is room for three members at a time, seven are cut, with the same bits. */
+static void little_memory_cuts_batches(void **state) {
+  (void)state;
+  Subject subject = open_subject("poisson-linear");
+  Candidate candidate = {"emulated cuda", &emulated_cuda_backend, RPINN_PRECISION_FLOAT, 1e-5, false};
+  const RpinnTermModel *term = &subject.model->terms[0];
+  RpinnEvaluation evaluation = {term->num_points, term->points, 1, &term->program};
+  size_t count = MEMBERS * call_size(&subject);
+  double *ample = numbers(count), *scarce = numbers(count);
+  for (size_t call = 0; call < NUM_CALLS; call++) {
+    void *prepared;
+    take_candidate(&subject, &candidate);
+    const RpinnCudaEngine *engine = (const RpinnCudaEngine *)subject.backend;
+    require(&subject,
+            engine->base.operations->prepare(subject.context, subject.backend, &evaluation, &prepared));
+    emulated_device_have_memory(SIZE_MAX);
+    size_t before = emulated_device_most_held();
+    make_call(&subject, call, prepared, 1, scarce);
+    emulated_device_have_memory(before + 3 * (emulated_device_most_held() - before));
+    make_call(&subject, call, prepared, MEMBERS, scarce);
+    check_true(engine->most_members > 0 && engine->most_members <= 3, "call %zu: %zu members at a time", call,
+               engine->most_members);
+    emulated_device_have_memory(SIZE_MAX);
+    engine->base.operations->release(subject.backend, prepared);
+    take_candidate(&subject, &candidate);
+    require(&subject,
+            subject.backend->operations->prepare(subject.context, subject.backend, &evaluation, &prepared));
+    make_call(&subject, call, prepared, MEMBERS, ample);
+    check_true(!memcmp(ample, scarce, count * sizeof *ample), "call %zu: other bits with little memory",
+               call);
+    subject.backend->operations->release(subject.backend, prepared);
+  }
+  free(ample);
+  free(scarce);
+  close_subject(&subject);
+}
+
 /* A machine without a GPU, or a build without CUDA. */
 static void nobody_gets_numbers_without_a_gpu(void **state) {
   (void)state;
@@ -172,6 +249,7 @@ static void nobody_gets_numbers_without_a_gpu(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members_take_the_way_that_fits), cmocka_unit_test(fused_kernels_take_what_they_can),
-      cmocka_unit_test(a_device_that_fails_says_so), cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
+      cmocka_unit_test(a_device_that_fails_says_so), cmocka_unit_test(little_memory_cuts_batches),
+      cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,6 @@
 static const double launch_seconds = 0.5;
 enum { MOST_STEPS = 1000, GROWTH = 16 }; /* of a launch; from a launch to the next */
 
-static const RpinnWorkTables *tables_of(const RpinnCudaEngine *engine) {
-  return engine->fused ? engine->fused : engine->terms;
-}
-
 /* Work space of a slice. */
 typedef struct AdamWork {
   double **scale, **shift; /* [count][N] of the prior */
@@ -199,7 +195,7 @@ static RpinnStatus launch_steps(RpinnContext *context, RpinnCudaEngine *engine, 
   RPINN_TRY(
       engine->device->operations->write(context, engine->device, (void *)call->steps, work->steps, bytes));
   double start = rpinn_steady_seconds();
-  RPINN_TRY(rpinn_cuda_launch(context, engine, tables_of(engine), slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice));
   double seconds = rpinn_steady_seconds() - start;
   engine->launch_seconds += seconds;
   engine->step_seconds = seconds / (double)steps;
@@ -223,40 +219,56 @@ static RpinnStatus get_energies(RpinnContext *context, RpinnCudaEngine *engine, 
   return RPINN_OK;
 }
 
+/* What a call is to do. */
+typedef struct Wanted {
+  const RpinnAdamRule *rule;
+  RpinnAdamState *const *states;
+  size_t num_steps;
+  double *energies;
+} Wanted;
+
 static RpinnStatus advance(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
-                           const RpinnAdamRule *rule, RpinnAdamState *const *states, size_t num_steps,
-                           AdamWork *work, double *energies) {
+                           const Wanted *wanted, AdamWork *work) {
+  RpinnAdamState *const *states = wanted->states;
   size_t steps = 0;
-  RPINN_TRY(put_all(context, engine, slice, rule, states, work));
-  for (size_t done = 0; done < num_steps; done += steps) {
-    steps = steps_of_launch(engine, slice->count, steps, num_steps - done);
-    RPINN_TRY(launch_steps(context, engine, slice, rule, work, done, steps));
+  RPINN_TRY(put_all(context, engine, slice, wanted->rule, states, work));
+  for (size_t done = 0; done < wanted->num_steps; done += steps) {
+    steps = steps_of_launch(engine, slice->count, steps, wanted->num_steps - done);
+    RPINN_TRY(launch_steps(context, engine, slice, wanted->rule, work, done, steps));
   }
-  RPINN_TRY(get_energies(context, engine, slice, states, work, energies));
+  RPINN_TRY(get_energies(context, engine, slice, states, work, wanted->energies));
   RPINN_TRY(get_state(context, engine, slice, states, STATE_THETA, RPINN_BUFFER_THETA, work));
   RPINN_TRY(engine->fused ? get_records(context, engine, slice, states)
                           : get_moments(context, engine, slice, states, work));
-  for (size_t k = 0; k < slice->count; k++) states[slice->first + k]->t += num_steps;
+  for (size_t k = 0; k < slice->count; k++) states[slice->first + k]->t += wanted->num_steps;
   return RPINN_OK;
+}
+
+static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                             const void *user) {
+  const Wanted *wanted = user;
+  AdamWork work;
+  RpinnStatus status = make_work(engine->base.model, slice, wanted->states, &work)
+                           ? advance(context, engine, slice, wanted, &work)
+                           : rpinn_fail_memory(context);
+  free_work(&work);
+  return status;
 }
 
 RpinnStatus rpinn_cuda_adam_advance(RpinnContext *context, RpinnBackend *backend,
                                     const RpinnMemberBatch *batch, const RpinnAdamRule *rule,
                                     RpinnAdamState *const *states, size_t num_steps, double *energies) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  size_t vectors = 6 * engine->layout.size * engine->real_size;
-  RpinnStatus status = RPINN_OK;
-  for (size_t first = 0; first < batch->num_members && status == RPINN_OK;) {
-    RpinnCudaSlice slice;
-    AdamWork work;
-    RPINN_TRY(
-        rpinn_cuda_slice_open(context, engine, tables_of(engine), batch, states, first, vectors, &slice));
-    first += slice.count;
-    status = make_work(backend->model, &slice, states, &work)
-                 ? advance(context, engine, &slice, rule, states, num_steps, &work, energies)
-                 : rpinn_fail_memory(context);
-    free_work(&work);
-    rpinn_cuda_slice_close(&slice);
+  Wanted wanted = {rule, states, num_steps, energies};
+  RpinnBatchMember *members = malloc((batch->num_members + 1) * sizeof *members);
+  if (!members) return rpinn_fail_memory(context);
+  for (size_t k = 0; k < batch->num_members; k++) {
+    members[k] = batch->members[k];
+    members[k].theta = states[k]->theta;
   }
+  RpinnStatus status = rpinn_cuda_run_slices(context, engine, rpinn_cuda_member_tables(engine),
+                                             &(RpinnMemberBatch){batch->num_members, members},
+                                             6 * engine->layout.size * engine->real_size, run_slice, &wanted);
+  free(members);
   return status;
 }

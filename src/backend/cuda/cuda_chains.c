@@ -64,17 +64,19 @@ static size_t bytes_of_chain(const RpinnCudaEngine *engine, const Wanted *wanted
 
 static RpinnStatus put_model_tables(RpinnContext *context, RpinnCudaEngine *engine);
 
-/* Seats for `count` chains at a time. Those that there are stay, where they are enough. */
+/* Seats for the chains of a slice, and for more that may come, as far as there is memory for them. Those that there are stay, where they are
+ * enough. */
 static RpinnStatus reserve_seats(RpinnContext *context, RpinnCudaEngine *engine, const Wanted *wanted,
-                                 size_t count) {
+                                 const RpinnCudaSlice *slice) {
   RpinnCudaSeats *seats = engine->seats;
-  size_t size = engine->layout.size, room = 1;
+  size_t size = engine->layout.size, count = slice->count, room = 1;
   if (!seats) seats = engine->seats = calloc(1, sizeof *seats);
   if (!seats) return rpinn_fail_memory(context);
   if (engine->buffers[RPINN_BUFFER_CHAIN_PRIORS].memory && count <= seats->count &&
       wanted->max_depth <= seats->max_depth)
     return RPINN_OK;
   while (room < count) room *= 2;
+  if (room > slice->most) room = slice->most;
   free(seats->seats);
   seats->count = 0;
   seats->seats = calloc(room, sizeof *seats->seats);
@@ -335,7 +337,7 @@ static RpinnStatus run_launches(RpinnContext *context, RpinnCudaEngine *engine, 
   bool takes_over;
   slice->call.task = RPINN_TASK_ENERGY;
   slice->call.wants_gradient = 1;
-  RPINN_TRY(reserve_seats(context, engine, wanted, count));
+  RPINN_TRY(reserve_seats(context, engine, wanted, slice));
   RPINN_TRY(reserve_places(context, engine, count, &chains));
   RPINN_TRY(rpinn_cuda_put_offsets(context, engine, slice));
   RPINN_TRY(rpinn_cuda_clear_gradient(context, engine, slice));

@@ -36,8 +36,7 @@ static const RpinnBackendOperations operations = {.destroy = destroy,
 
 /* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
 static size_t find_group(const RpinnCudaEngine *engine) {
-  const RpinnWorkTables *tables = engine->fused ? engine->fused : engine->terms;
-  size_t group = engine->device->num_multiprocessors * tables->blocks * WAVES,
+  size_t group = engine->device->num_multiprocessors * rpinn_cuda_member_tables(engine)->blocks * WAVES,
          most = group_bytes / (10 * (engine->base.model->num_parameters + 1) * sizeof(double));
   if (engine->device->most_members) most = engine->device->most_members;
   if (group > most) group = most;

@@ -102,6 +102,11 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
                                      const RpinnEnergyModel *model, RpinnPrecision precision,
                                      RpinnBackend **backend);
 
+/* The terms for the kernel that takes members: the fused one where it can. */
+static inline const RpinnWorkTables *rpinn_cuda_member_tables(const RpinnCudaEngine *engine) {
+  return engine->fused ? engine->fused : engine->terms;
+}
+
 /* ---- memory and copies: cuda_memory.c ---- */
 
 /* Room for `bytes` in a buffer, whose contents are lost where it grows. */
@@ -128,6 +133,7 @@ RpinnStatus rpinn_cuda_get_numbers(RpinnContext *context, RpinnCudaEngine *engin
 /* A slice of a batch: its members, each with what the model has where it has nothing of its own. */
 typedef struct RpinnCudaSlice {
   size_t first, count;
+  size_t most;               /* members that there is memory for at a time, by the share of one engine */
   RpinnBatchMember *members; /* [count] */
   const double **vectors;    /* [count] to fill, for copies */
   RpinnDeviceCall call;      /* with the members' parameters, scales and scratch */
@@ -135,11 +141,10 @@ typedef struct RpinnCudaSlice {
 } RpinnCudaSlice;
 
 /* The slice of a batch from its member `first` on, at most as many as there is memory for when each needs `bytes` beside what every
- * call needs. states: of Adam, whose theta counts; may be NULL. */
+ * call needs. */
 RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine,
-                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch,
-                                  RpinnAdamState *const *states, size_t first, size_t bytes,
-                                  RpinnCudaSlice *slice);
+                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch, size_t first,
+                                  size_t bytes, RpinnCudaSlice *slice);
 void rpinn_cuda_slice_close(RpinnCudaSlice *slice); /* also where it failed to open */
 RpinnStatus rpinn_cuda_put_offsets(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
 RpinnStatus rpinn_cuda_clear_gradient(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice);
@@ -147,7 +152,7 @@ RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, co
                               const RpinnCudaSlice *slice);
 
 /* Slices of a batch in turn, each opened, handed to `run` and closed; bytes: as above. Where the device's memory does not do for one, it
- * is cut in half and tried again, which the log says. */
+ * is cut in half and tried again, which the log says: `run` leaves no mark on its members before it has all memory that it needs. */
 typedef RpinnStatus RpinnCudaSliceRun(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                                       const void *wanted);
 RpinnStatus rpinn_cuda_run_slices(RpinnContext *context, RpinnCudaEngine *engine,

@@ -69,11 +69,9 @@ RpinnStatus rpinn_cuda_put_offsets(RpinnContext *context, RpinnCudaEngine *engin
 }
 
 static RpinnStatus fill_slice(RpinnContext *context, RpinnCudaEngine *engine, const RpinnWorkTables *tables,
-                              const RpinnMemberBatch *batch, RpinnAdamState *const *states,
-                              RpinnCudaSlice *slice) {
+                              const RpinnMemberBatch *batch, RpinnCudaSlice *slice) {
   for (size_t k = 0; k < slice->count; k++) {
     slice->members[k] = rpinn_batch_member(engine->base.model, batch, slice->first + k);
-    if (states) slice->members[k].theta = states[slice->first + k]->theta;
     slice->vectors[k] = slice->members[k].theta;
   }
   slice->call.placement = tables->placement;
@@ -85,19 +83,17 @@ static RpinnStatus fill_slice(RpinnContext *context, RpinnCudaEngine *engine, co
 }
 
 RpinnStatus rpinn_cuda_slice_open(RpinnContext *context, RpinnCudaEngine *engine,
-                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch,
-                                  RpinnAdamState *const *states, size_t first, size_t bytes,
-                                  RpinnCudaSlice *slice) {
+                                  const RpinnWorkTables *tables, const RpinnMemberBatch *batch, size_t first,
+                                  size_t bytes, RpinnCudaSlice *slice) {
   size_t most = engine->device->memory / MEMORY_SHARE / (bytes + bytes_of_member(engine, tables)),
          left = batch->num_members - first;
   if (engine->most_members && most > engine->most_members) most = engine->most_members;
-  *slice = (RpinnCudaSlice){.first = first, .count = left < most ? left : most};
-  if (slice->count == 0) slice->count = 1;
+  if (most == 0) most = 1;
+  *slice = (RpinnCudaSlice){.first = first, .count = left < most ? left : most, .most = most};
   slice->members = malloc(slice->count * sizeof *slice->members);
   slice->vectors = malloc(slice->count * sizeof *slice->vectors);
-  RpinnStatus status = slice->members && slice->vectors
-                           ? fill_slice(context, engine, tables, batch, states, slice)
-                           : rpinn_fail_memory(context);
+  RpinnStatus status = slice->members && slice->vectors ? fill_slice(context, engine, tables, batch, slice)
+                                                        : rpinn_fail_memory(context);
   if (status != RPINN_OK) rpinn_cuda_slice_close(slice);
   return status;
 }
@@ -146,7 +142,7 @@ RpinnStatus rpinn_cuda_run_slices(RpinnContext *context, RpinnCudaEngine *engine
   for (size_t first = 0; first < batch->num_members;) {
     RpinnCudaSlice slice;
     engine->device->is_full = false;
-    RpinnStatus status = rpinn_cuda_slice_open(context, engine, tables, batch, NULL, first, bytes, &slice);
+    RpinnStatus status = rpinn_cuda_slice_open(context, engine, tables, batch, first, bytes, &slice);
     if (status == RPINN_OK) status = run(context, engine, &slice, wanted);
     rpinn_cuda_slice_close(&slice);
     if (status == RPINN_OK)

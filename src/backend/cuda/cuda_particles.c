@@ -149,7 +149,7 @@ static RpinnStatus iterate(RpinnContext *context, RpinnCudaEngine *engine, const
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_DISTANCES, true));
   RPINN_TRY(find_bandwidth(context, engine, own));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_WEIGHTS, true));
-  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->fused ? engine->fused : engine->terms, slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_COMBINE, true));
   RPINN_TRY(multiply(context, engine, own, true));
   return run_task(context, engine, own, RPINN_PARTICLES_MOVE, is_ahead);
@@ -198,9 +198,11 @@ static RpinnStatus get_figures(RpinnContext *context, RpinnCudaEngine *engine,
   if (!numbers) return rpinn_fail_memory(context);
   RpinnStatus status = engine->device->operations->read(context, engine->device, numbers, own->norms,
                                                         (2 * n + 1) * sizeof *numbers);
-  for (size_t k = 0; status == RPINN_OK && k < n; k++) sum += sqrt(numbers[k]);
-  moves->mean_norm = sum / (double)n;
-  moves->squared_bandwidth = numbers[2 * n];
+  if (status == RPINN_OK) {
+    for (size_t k = 0; k < n; k++) sum += sqrt(numbers[k]);
+    moves->mean_norm = sum / (double)n;
+    moves->squared_bandwidth = numbers[2 * n];
+  }
   free(numbers);
   return status;
 }
@@ -273,8 +275,8 @@ RpinnStatus rpinn_cuda_move_particles(RpinnContext *context, RpinnBackend *backe
   RpinnStatus status =
       n > MOST_PARTICLES
           ? fail_for_room(context, n)
-          : rpinn_cuda_slice_open(context, engine, engine->fused ? engine->fused : engine->terms,
-                                  &(RpinnMemberBatch){n, members}, NULL, 0, bytes_of(engine, n), &slice);
+          : rpinn_cuda_slice_open(context, engine, rpinn_cuda_member_tables(engine),
+                                  &(RpinnMemberBatch){n, members}, 0, bytes_of(engine, n), &slice);
   if (status == RPINN_OK)
     status = slice.count < n ? fail_for_room(context, n) : run_slice(context, engine, &slice, moves);
   if (engine->device->is_full) {

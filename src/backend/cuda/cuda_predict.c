@@ -24,26 +24,27 @@ RpinnStatus rpinn_cuda_prepare(RpinnContext *context, RpinnBackend *backend,
   return status;
 }
 
+/* What a call is to give, by which tables. */
+typedef struct Wanted {
+  const RpinnWorkTables *tables;
+  double *const *values;
+} Wanted;
+
+static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                             const void *user) {
+  const Wanted *wanted = user;
+  slice->call.task = RPINN_TASK_RESULTS;
+  RPINN_TRY(rpinn_cuda_launch(context, engine, wanted->tables, slice));
+  return rpinn_cuda_get_numbers(context, engine, RPINN_BUFFER_RESULTS, slice->count,
+                                (size_t)wanted->tables->work.num_results, wanted->values + slice->first);
+}
+
 RpinnStatus rpinn_cuda_evaluate_prepared(RpinnContext *context, RpinnBackend *backend,
                                          const RpinnMemberBatch *batch, void *prepared,
                                          double *const *values) {
-  RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  const RpinnWorkTables *tables = prepared;
-  size_t num_results = (size_t)tables->work.num_results;
-  for (size_t first = 0; first < batch->num_members;) {
-    RpinnCudaSlice slice;
-    RPINN_TRY(rpinn_cuda_slice_open(context, engine, tables, batch, NULL, first, 0, &slice));
-    size_t count = slice.count;
-    slice.call.task = RPINN_TASK_RESULTS;
-    RpinnStatus status = rpinn_cuda_launch(context, engine, tables, &slice);
-    if (status == RPINN_OK)
-      status =
-          rpinn_cuda_get_numbers(context, engine, RPINN_BUFFER_RESULTS, count, num_results, values + first);
-    rpinn_cuda_slice_close(&slice);
-    RPINN_TRY(status);
-    first += count;
-  }
-  return RPINN_OK;
+  Wanted wanted = {prepared, values};
+  return rpinn_cuda_run_slices(context, (RpinnCudaEngine *)backend, wanted.tables, batch, 0, run_slice,
+                               &wanted);
 }
 
 RpinnStatus rpinn_cuda_evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
