@@ -1,5 +1,5 @@
 /* Whole runs with the backend `cuda`, which the emulated device stands in for: what `backend: auto` chooses, where the choice is kept, and
- * how a run ends whose device is lost. */
+ * how a run ends whose device is lost, is stopped or has little memory, and what it says of slower ways. */
 #include "run_bench.h"
 
 #include "backend.h"
@@ -40,6 +40,8 @@ static int teardown(void **state) {
   rpinn_backend_replace(&rpinn_cuda_backend, NULL);
   emulated_device_be_absent(false);
   emulated_device_fail_at(SIZE_MAX);
+  emulated_device_hold_at(SIZE_MAX);
+  emulated_device_have_memory(SIZE_MAX);
   return run_bench_teardown(state);
 }
 
@@ -142,25 +144,60 @@ static void a_device_that_is_lost_among_several_ends_the_run(void **state) {
 
 /* ---- chains ---- */
 
-static const char chains[] = "backend=cuda method=nuts chains=5 warmup=30 samples=12 max_depth=5";
+/* More of them than a thread has slots: slots are taken again. */
+#define CHAINS "backend=cuda method=nuts chains=9 warmup=30 samples=12 max_depth=5 metric=unit"
 
-/* Transitions on the device: cut by a device that is lost, or by two threads, they are the same. */
+/* The first time that devices wait, the run is to stop; when that has been heard, they go on. */
+static bool stop_where_held(void *user) {
+  int *times = user;
+  if (emulated_device_is_held() && (*times)++) emulated_device_hold_at(SIZE_MAX);
+  return *times > 0;
+}
+
+/* Transitions on the device: cut by a device that is lost, by two threads, or by little memory, they are the same. */
 static void chains_on_the_device_go_on_as_they_were(void **state) {
   const RunBench *bench = *state;
   RpinnRun *run;
-  run_make(bench, "whole", yaml, chains);
+  emulated_device_have_memory(SIZE_MAX);
+  run_make(bench, "whole", yaml, CHAINS);
+  size_t most_held = emulated_device_most_held();
   assert_null(strstr(all_said, "slower way"));
-  char *whole = strdup(run_read(bench, "whole", "predictions.csv"));
+  assert_null(strstr(all_said, "has no memory"));
+  const char *whole = run_read(bench, "whole", "predictions.csv");
   emulated_device_fail_at(400);
-  assert_int_equal(run_try(bench, "lost", yaml, chains, (RpinnRunOptions){0}, &run), RPINN_ERROR_DEVICE);
+  assert_int_equal(run_try(bench, "lost", yaml, CHAINS, (RpinnRunOptions){0}, &run), RPINN_ERROR_DEVICE);
   rpinn_run_destroy(run);
-  run_resume(bench, "lost", yaml, chains);
+  run_resume(bench, "lost", yaml, CHAINS);
   assert_string_equal(run_read(bench, "lost", "predictions.csv"), whole);
-  char settings[128];
-  snprintf(settings, sizeof settings, "%s threads=2", chains);
-  run_make(bench, "two", yaml, settings);
+  run_make(bench, "two", yaml, CHAINS " threads=2");
   assert_string_equal(run_read(bench, "two", "predictions.csv"), whole);
-  free(whole);
+  emulated_device_have_memory(most_held * 3 / 4);
+  run_make(bench, "scarce", yaml, CHAINS);
+  assert_string_equal(run_read(bench, "scarce", "predictions.csv"), whole);
+  assert_non_null(strstr(all_said, "backend cuda: the GPU has no memory for"));
+}
+
+/* Stopped in the middle by two threads, which have all chains at work, and gone on with by one, which takes up more of them than it has
+ * slots. */
+static void chains_go_on_from_where_they_were_stopped(void **state) {
+  const RunBench *bench = *state;
+  enum { ITERATIONS = 9 * (30 + 12) };
+  RpinnRun *run;
+  int times = 0, done = 0;
+  run_make(bench, "whole", yaml, CHAINS);
+  emulated_device_hold_at(1200);
+  run_require(bench, run_try(bench, "stopped", yaml, CHAINS " threads=2",
+                             (RpinnRunOptions){.interrupted = stop_where_held, .user = &times}, &run));
+  assert_true(rpinn_run_interrupted(run));
+  rpinn_run_destroy(run);
+  const char *line = strstr(run_read(bench, "stopped", "run.log"), " of 378 iterations of 9 chains are done");
+  assert_non_null(line);
+  while (line[-1] >= '0' && line[-1] <= '9') line--;
+  done = atoi(line);
+  check_true(done > 9 && done < ITERATIONS / 2, "%d iterations were done", done);
+  run_resume(bench, "stopped", yaml, CHAINS);
+  assert_string_equal(run_read(bench, "stopped", "predictions.csv"),
+                      run_read(bench, "whole", "predictions.csv"));
 }
 
 /* ---- slower ways ---- */
@@ -227,9 +264,10 @@ static void what_goes_a_slower_way_is_said(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(many_members_go_to_the_device),     TEST(without_a_device_it_is_cpu),
-      TEST(a_resumed_run_keeps_its_backend),   TEST(the_list_says_what_auto_comes_to),
-      TEST(a_lost_device_leaves_what_is_done), TEST(a_device_that_is_lost_among_several_ends_the_run), TEST(chains_on_the_device_go_on_as_they_were),
+      TEST(many_members_go_to_the_device),           TEST(without_a_device_it_is_cpu),
+      TEST(a_resumed_run_keeps_its_backend),         TEST(the_list_says_what_auto_comes_to),
+      TEST(a_lost_device_leaves_what_is_done),       TEST(a_device_that_is_lost_among_several_ends_the_run),
+      TEST(chains_on_the_device_go_on_as_they_were), TEST(chains_go_on_from_where_they_were_stopped),
       TEST(what_goes_a_slower_way_is_said)};
 #undef TEST
   return cmocka_run_group_tests(tests, NULL, NULL);
