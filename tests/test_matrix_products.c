@@ -67,6 +67,15 @@ static void check_fused(Fused *fused, RpinnIsa isa, Array found) {
   assert_memory_equal(fused->first.values, found.values, found.count * sizeof(Real));
 }
 
+/* The same in double; takes over what was found. */
+static void keep_fused(double **first, RpinnIsa isa, double *found, size_t count) {
+  if (is_fused(isa) && *first) assert_memory_equal(*first, found, count * sizeof *found);
+  if (is_fused(isa) && !*first)
+    *first = found;
+  else
+    free(found);
+}
+
 /* ---- layers ---- */
 
 static void check_multiply(Shape shape) {
@@ -211,12 +220,7 @@ static void check_gram(size_t rows, size_t columns) {
         check_close(gram[i * rows + j], (double)sum, unit * (double)(columns * columns + 30));
       }
     check_end(panel);
-    if (is_fused((RpinnIsa)isa)) {
-      if (first) assert_memory_equal(first, gram, rows * rows * sizeof *gram);
-      free(first);
-      first = gram;
-    } else
-      free(gram);
+    keep_fused(&first, (RpinnIsa)isa, gram, rows * rows);
   }
   free(a.values);
   free(scale.values);
@@ -323,12 +327,7 @@ static void check_factored_gram(size_t num_out, size_t num_in, RpinnFactorRun ea
       for (size_t k = 0; k < 4; k++) assert_true(gram[others[k]] == before);
     }
     check_end(panel);
-    if (is_fused((RpinnIsa)isa)) {
-      if (first) assert_memory_equal(first, gram, num_results * num_results * sizeof *gram);
-      free(first);
-      first = gram;
-    } else
-      free(gram);
+    keep_fused(&first, (RpinnIsa)isa, gram, num_results * num_results);
   }
   free(bars.values);
   free(inputs.values);
