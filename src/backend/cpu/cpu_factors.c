@@ -34,7 +34,7 @@ struct RpinnCpuFactors {
   FactoredLayer *layers; /* [num_layers] */
   Piece *pieces;         /* [num_pieces] */
   size_t max_rows, max_width, max_matrix, max_channels;
-  Real *vectors;             /* [M][num_columns] */
+  Real *vectors;             /* [M][num_columns]; zeros stay where a row has no part of a field */
   Real *columns;             /* [num_columns] of a vector like theta */
   Real *products, *row_sums; /* [max_rows][max_width], [max_rows] */
   Real *matrix;              /* [max_matrix] */
@@ -269,8 +269,6 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_factors_make)(RpinnContext *context, Rpinn
   }
   RpinnCpuFactors *factors = engine->factors;
   if (is_known(engine, factors)) return RPINN_OK;
-  memset(factors->vectors, 0,
-         model->num_rows * factors->num_columns * sizeof(Real)); /* of fields that a row has not */
   RPINN_REAL_NAME(rpinn_cpu_set_passes)(engine, engine->passes);
   for (size_t b = 0; b < engine->work->num_blocks; b++) make_block(engine, &engine->work->blocks[b]);
   memcpy(factors->theta, engine->theta, model->num_parameters * sizeof(Real));
