@@ -113,10 +113,10 @@ RPINN_INLINE JetPoint hidden_point(const JetCall *call, size_t num_first, Spot a
   return point;
 }
 
-RPINN_INLINE JetPoint input_point(const JetCall *call, size_t num_first, Spot at) {
+RPINN_INLINE JetPoint input_point(const JetCall *call, size_t num_inputs, size_t num_first, Spot at) {
   JetPoint point;
   point.value = vector_load(call->bias + at.tile);
-  for (size_t d = 0; d < call->num_inputs; d++)
+  for (size_t d = 0; d < num_inputs; d++)
     point.value = vector_fma(vector_load_lanes(call->coordinates[d] + at.element, at.count),
                              vector_load(call->weights[d] + at.tile), point.value);
   for (size_t d = 0; d < num_first; d++)
@@ -137,9 +137,10 @@ RPINN_INLINE RealVector forward_second(bool is_relative, ActivationSlopes slopes
 }
 
 RPINN_INLINE void forward_vector(JetPass pass, const JetCall *call, RpinnActivation activation,
-                                 size_t num_first, size_t num_second, Spot at) {
+                                 size_t num_inputs, size_t num_first, size_t num_second, Spot at) {
   const bool is_input = pass == INPUT_FORWARD;
-  JetPoint point = is_input ? input_point(call, num_first, at) : hidden_point(call, num_first, at);
+  JetPoint point =
+      is_input ? input_point(call, num_inputs, num_first, at) : hidden_point(call, num_first, at);
   ActivationValue s = activation_value(activation, point.value);
   ActivationSlopes slopes = activation_slopes(activation, point.value, s.value, s.kept);
   vector_store_lanes(call->new_a[0] + at.element, s.value, at.count);
@@ -232,12 +233,12 @@ RPINN_INLINE void hidden_reverse_vector(JetPass pass, const JetCall *call, Rpinn
 }
 
 /* wbar_d = sum over points of zbar x_d + zbar_d */
-RPINN_INLINE void input_reverse_vector(const JetCall *call, RpinnActivation activation, size_t num_first,
-                                       size_t num_second, Spot at) {
-  JetPoint point = input_point(call, num_first, at);
+RPINN_INLINE void input_reverse_vector(const JetCall *call, RpinnActivation activation, size_t num_inputs,
+                                       size_t num_first, size_t num_second, Spot at) {
+  JetPoint point = input_point(call, num_inputs, num_first, at);
   JetPoint bar = reverse_point(INPUT_REVERSE, call, activation, num_first, num_second, &point, at);
   tile_add(call->bias_sums + at.tile, bar.value);
-  for (size_t d = 0; d < call->num_inputs; d++)
+  for (size_t d = 0; d < num_inputs; d++)
     tile_add_product(call->weight_sums[d] + at.tile, bar.value,
                      vector_load_lanes(call->coordinates[d] + at.element, at.count));
   for (size_t d = 0; d < num_first; d++)
@@ -246,26 +247,39 @@ RPINN_INLINE void input_reverse_vector(const JetCall *call, RpinnActivation acti
 
 /* ---- loops over a run ---- */
 
-RPINN_INLINE void jet_vector(JetPass pass, const JetCall *call, RpinnActivation activation, size_t num_first,
-                             size_t num_second, Spot at) {
+RPINN_INLINE void jet_vector(JetPass pass, const JetCall *call, RpinnActivation activation, size_t num_inputs,
+                             size_t num_first, size_t num_second, Spot at) {
   if (pass == INPUT_FORWARD || pass == HIDDEN_FORWARD)
-    forward_vector(pass, call, activation, num_first, num_second, at);
+    forward_vector(pass, call, activation, num_inputs, num_first, num_second, at);
   else if (pass == INPUT_REVERSE)
-    input_reverse_vector(call, activation, num_first, num_second, at);
+    input_reverse_vector(call, activation, num_inputs, num_first, num_second, at);
   else
     hidden_reverse_vector(pass, call, activation, num_first, num_second, at);
 }
 
 /* All complete vectors of a run. */
-RPINN_INLINE void jet_vectors(JetPass pass, const RpinnJetRun *run, const JetCall *call,
-                              RpinnActivation activation, size_t num_first, size_t num_second) {
+RPINN_INLINE void jet_vectors_of(JetPass pass, const RpinnJetRun *run, const JetCall *call,
+                                 RpinnActivation activation, size_t num_inputs, size_t num_first,
+                                 size_t num_second) {
   const size_t num_elements = run->num_points * run->width, tile_length = run->tile_length;
   const size_t tile_points = tile_length / run->width;
   for (size_t start = 0, point = 0; start < num_elements; start += tile_length, point += tile_points) {
     size_t length = num_elements - start < tile_length ? num_elements - start : tile_length;
     for (size_t i = 0; i + LANES <= length; i += LANES)
-      jet_vector(pass, call, activation, num_first, num_second, (Spot){start + i, i, LANES, point});
+      jet_vector(pass, call, activation, num_inputs, num_first, num_second,
+                 (Spot){start + i, i, LANES, point});
   }
+}
+
+/* The same with the usual number of inputs as a constant, all of which have their derivatives, or one has none. */
+RPINN_INLINE void jet_vectors(JetPass pass, const RpinnJetRun *run, const JetCall *call,
+                              RpinnActivation activation, size_t num_first, size_t num_second) {
+  const size_t usual = num_first > 0 ? num_first : 1;
+  const bool is_input = pass == INPUT_FORWARD || pass == INPUT_REVERSE;
+  if (is_input && call->num_inputs == usual)
+    jet_vectors_of(pass, run, call, activation, usual, num_first, num_second);
+  else
+    jet_vectors_of(pass, run, call, activation, call->num_inputs, num_first, num_second);
 }
 
 /* The incomplete vector at the end of a run. */
@@ -274,7 +288,7 @@ RPINN_INLINE void jet_tail(JetPass pass, const RpinnJetRun *run, const JetCall *
   const size_t num_elements = run->num_points * run->width, count = num_elements % LANES;
   const size_t element = num_elements - count, tile = element % run->tile_length;
   Spot at = {element, tile, count, (element - tile) / run->width};
-  if (count > 0) jet_vector(pass, call, activation, run->num_first, run->num_second, at);
+  if (count > 0) jet_vector(pass, call, activation, call->num_inputs, run->num_first, run->num_second, at);
 }
 
 RPINN_INLINE void jet_run(JetPass pass, const RpinnJetRun *run, const JetCall *call,
