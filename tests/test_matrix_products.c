@@ -137,6 +137,46 @@ static void check_gradient(Shape shape, bool adds) {
   free(fused.first.values);
 }
 
+/* Columns beside whole vectors, 0 to a group less one of them, after none to five vectors, for sums shorter and longer than what a vector takes of
+ * such a column, and numbers of rows that tiles do and do not divide. */
+static void every_edge_of_a_product_is_that_sum(void **state) {
+  static const size_t rows[] = {1, 6, 13, 40}, lengths[] = {3, 24, 61};
+  for (size_t groups = 0; groups <= 5; groups++)
+    for (size_t left = groups == 0; left < RPINN_REAL_GROUP; left++)
+      for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const size_t out = groups * RPINN_REAL_GROUP + left;
+        check_multiply((Shape){rows[(left + groups + i) % 4], lengths[i], out});
+        check_gradient((Shape){rows[(left + groups + i) % 4], out, lengths[i]}, left % 2 == 0);
+      }
+  check_multiply((Shape){9, 300, 20}); /* longer than a panel */
+  (void)state;
+}
+
+/* A row that is no number leaves its neighbours alone, though vectors reach into it. */
+static void rows_do_not_reach_into_each_other(void **state) {
+  enum { ROWS = 8, IN = 50, OUT = 52, BAD = 5 };
+  RpinnStream stream = rpinn_stream(23, RPINN_PURPOSE_CHECK, IN, OUT);
+  Array a = array_random(&stream, ROWS * IN), weights = array_random(&stream, IN * OUT),
+        transposed = array_random(&stream, IN * OUT), c = array_create(ROWS * OUT), sums = array_create(ROWS);
+  for (size_t i = 0; i < IN; i++) a.values[BAD * IN + i] = (Real)NAN;
+  for (int isa = 0; isa < RPINN_NUM_ISAS; isa++) {
+    const RpinnMatrixProducts *products = RPINN_REAL_NAME(rpinn_matrix_products)((RpinnIsa)isa);
+    if (products == NULL) continue;
+    products->multiply(ROWS, IN, OUT, a.values, weights.values, transposed.values, c.values);
+    products->multiply_vector(ROWS, IN, a.values, weights.values, sums.values);
+    for (size_t r = 0; r < ROWS; r++) {
+      for (size_t o = 0; o < OUT; o++) assert_true(isnan(c.values[r * OUT + o]) == (r == BAD));
+      assert_true(isnan(sums.values[r]) == (r == BAD));
+    }
+  }
+  free(a.values);
+  free(weights.values);
+  free(transposed.values);
+  free(c.values);
+  free(sums.values);
+  (void)state;
+}
+
 static void products_of_layers_are_those_sums(void **state) {
   (void)state;
   for (size_t k = 0; k < NUM_SHAPES; k++) {
@@ -378,6 +418,8 @@ static void rows_are_multiplied_with_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_of_layers_are_those_sums),
+      cmocka_unit_test(every_edge_of_a_product_is_that_sum),
+      cmocka_unit_test(rows_do_not_reach_into_each_other),
       cmocka_unit_test(outputs_are_scalar_products),
       cmocka_unit_test(transposes_have_rows_for_columns),
       cmocka_unit_test(gram_matrices_are_added_below_the_diagonal),

@@ -2,8 +2,8 @@
  *
  *   bench_kernels [SECONDS]
  *       For the shapes of poisson-linear (N_f=32 and 128) and darcy, in float on one thread: the products of a layer as shares of
- *       the fused multiply-adds that the core does in registers, everything else in nanoseconds for each vector of 64 bytes. Best of
- *       several, by the thread's own clock, each over SECONDS (0.02). */
+ *       the fused multiply-adds that the core does in registers, everything else in nanoseconds for each vector of 64 bytes. Then the products of
+ *       layers of other widths. Best of several, by the thread's own clock, each over SECONDS (0.02). */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,10 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     {"poisson-linear, Nf=32", 50, 32}, {"poisson-linear, Nf=128", 50, 128}, {"a block of darcy", 60, 92}};
+
+/* Widths that people choose, with so many points. */
+static const size_t widths[] = {10, 20, 24, 30, 32, 40, 50, 60, 64, 80, 100};
+enum { WIDTH_POINTS = 100 };
 
 /* Whatever a kernel reads and writes. */
 typedef struct Work {
@@ -140,20 +144,47 @@ static void fill(Work *work) {
     for (size_t i = 0; i < MOST; i++) work->arrays[k][i] = (Real)(i % 97) / 970 + (Real)0.01;
 }
 
-static void measure(const Kernel *kernel, Work *work, double seconds) {
-  double best = 0, peak = 0;
+typedef struct Speed {
+  double seconds, peak; /* of a call; operations per second of the core */
+} Speed;
+
+static Speed speed_of(const Kernel *kernel, Work *work, double seconds) {
+  Speed best = {0};
   for (int round = 0; round < ROUNDS; round++) {
     fill(work);
     double own = seconds_of(kernel, work, seconds),
            rate = rpinn_machine_peak(rpinn_isa_best(), RPINN_PRECISION_FLOAT, 2e-3);
-    if (round == 0 || own < best) best = own;
-    if (rate > peak) peak = rate;
+    if (round == 0 || own < best.seconds) best.seconds = own;
+    if (rate > best.peak) best.peak = rate;
   }
-  printf("  %-28s %9.3f us", kernel->name, best * 1e6);
+  return best;
+}
+
+static double percent_of_peak(const Kernel *kernel, const Work *work, Speed speed) {
+  return 100 * kernel->operations(work) / speed.seconds / speed.peak;
+}
+
+static void measure(const Kernel *kernel, Work *work, double seconds) {
+  Speed speed = speed_of(kernel, work, seconds);
+  printf("  %-28s %9.3f us", kernel->name, speed.seconds * 1e6);
   if (kernel->operations)
-    printf("   %5.1f %% of the peak\n", 100 * kernel->operations(work) / best / peak);
+    printf("   %5.1f %% of the peak\n", percent_of_peak(kernel, work, speed));
   else
-    printf("   %5.2f ns for a vector\n", best * 1e9 / num_vectors(kernel, work));
+    printf("   %5.2f ns for a vector\n", speed.seconds * 1e9 / num_vectors(kernel, work));
+}
+
+static void measure_widths(Work *work, double seconds) {
+  printf("%d rows of other widths, in %% of the peak\n  width  products  gradients of weights\n",
+         NUM_CHANNELS * WIDTH_POINTS);
+  for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++) {
+    const Shape shape = {"", widths[k], WIDTH_POINTS};
+    work->shape = &shape;
+    work->num_rows = NUM_CHANNELS * WIDTH_POINTS;
+    printf("  %5zu", shape.width);
+    for (int i = 0; i < 2; i++)
+      printf("%10.1f", percent_of_peak(&kernels[i], work, speed_of(&kernels[i], work, seconds)));
+    printf("\n");
+  }
 }
 
 static void measure_shape(const Shape *shape, Work *work, double seconds) {
@@ -189,6 +220,7 @@ int main(int argc, char **argv) {
   enough = enough && work.gram;
   for (size_t k = 0; enough && k < sizeof shapes / sizeof shapes[0]; k++)
     measure_shape(&shapes[k], &work, seconds);
+  if (enough) measure_widths(&work, seconds);
   for (size_t k = 0; k < 8; k++) free(work.arrays[k]);
   free(work.gram);
   return enough ? 0 : 1;

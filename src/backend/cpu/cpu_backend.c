@@ -46,7 +46,7 @@ static RpinnStatus advise(RpinnContext *context, RpinnText *line) {
 /* The number goes up with every change of the kernels that changes bits: an older run is not continued with other ones. */
 static RpinnStatus identify(RpinnContext *context, RpinnText *line) {
   (void)context;
-  rpinn_text_append(line, "kernels 3");
+  rpinn_text_append(line, "kernels 4");
   return RPINN_OK;
 }
 

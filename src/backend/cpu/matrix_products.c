@@ -1,6 +1,7 @@
 /* The products of matrix_products.h for one instruction set and one precision. */
 #include "matrix_products.h"
 
+#include "edge_tiles.h"
 #include "tile_vectors.h"
 
 /* A tile has as many sums as leave registers for a few vectors of the second factor and a number of the first. */
@@ -14,26 +15,9 @@ enum {
   MAX_SUMS = 12,
   MAX_VECTORS = 2,
 #endif
-  PIECE_BYTES = 40960,       /* of a gradient's factors at a time: the first cache keeps them for all tiles */
-  LEAST_PIECE = 48,          /* rows of these, at least: tiles are read and written again for each piece */
-  FEW = RPINN_REAL_GROUP / 4 /* columns that are not worth a vector */
+  PIECE_BYTES = 40960, /* of a gradient's factors at a time: the first cache keeps them for all tiles */
+  LEAST_PIECE = 48     /* rows of these, at least: tiles are read and written again for each piece */
 };
-
-/* A value that is used more than once, loaded once: a compiler may read memory for each use, and rows that are not aligned cost
- * two reads each. */
-RPINN_INLINE RealVector vector_once(RealVector value) {
-#if defined(__x86_64__) && defined(__AVX512F__)
-  __asm__("" : "+v"(value));
-#elif defined(__x86_64__)
-  __asm__("" : "+x"(value));
-#endif
-  return value;
-}
-
-static size_t left_over(size_t width) {
-  size_t count = width % RPINN_REAL_GROUP;
-  return count <= FEW ? count : 0;
-}
 
 /* ---- tiles ---- */
 
@@ -70,7 +54,7 @@ RPINN_INLINE void tile(const size_t num_rows, const size_t num_vectors, const Fa
       old += c_row;
     }
   }
-  for (size_t k = 0; k < length; k++, x += step, vectors += y_step) {
+  RPINN_UNROLL_FOUR for (size_t k = 0; k < length; k++, x += step, vectors += y_step) {
     RPINN_UNROLLED (v, num_vectors) y[v] = vector_load(vectors + v * LANES);
     RPINN_UNROLLED (r, num_rows) {
       RealVector number = vector_fill(x[r * row]);
@@ -130,72 +114,7 @@ static void multiply_columns(size_t num_rows, size_t num_columns, Factor factor,
 
 /* ---- scalar products of rows ---- */
 
-/* The sums over a group of lanes of as many groups: sums[i] to result lane i, with the additions of vector_group_sum. */
-RPINN_INLINE void group_sums(RealVector sums[RPINN_REAL_GROUP][RPINN_GROUP_VECTORS], Real *results) {
-  RealVector parts[RPINN_REAL_GROUP];
-  for (size_t i = 0; i < RPINN_REAL_GROUP; i++) {
-    RPINN_HALVES (half, RPINN_GROUP_VECTORS)
-      RPINN_UNROLLED (v, half) sums[i][v] += sums[i][v + half];
-    parts[i] = sums[i][0];
-  }
-  /* Blocks of one result each halve in size while twice as many results share a vector. */
-  RPINN_UNROLLED (set, RPINN_GROUP_VECTORS) {
-    RealVector *own = parts + set * LANES;
-    RPINN_HALVES (size, LANES)
-      RPINN_UNROLLED (i, size) {
-        VectorPair pair = vector_exchange(own[i], own[i + size], size);
-        own[i] = pair.even + pair.odd;
-      }
-    vector_store(results + set * LANES, own[0]);
-  }
-}
-
-/* So many groups of lanes are summed at a time: their vectors stay in registers. */
-enum { BUNDLE = RPINN_GROUP_VECTORS == 1 ? RPINN_REAL_GROUP : RPINN_GROUP_VECTORS == 2 ? 4 : 2 };
-
-/* sums[r, c] += the lanes x[r][k] y[c][k] of one vector, for BUNDLE pairs of rows; both have rows of `length`. */
-RPINN_INLINE void add_lanes(const size_t num_columns, size_t length, const Real *x, const Real *y,
-                            size_t part, size_t count, RealVector sums[BUNDLE][RPINN_GROUP_VECTORS]) {
-  RealVector vectors[2];
-  RPINN_UNROLLED (c, num_columns) vectors[c] = vector_load_lanes(y + c * length, count);
-  RPINN_UNROLLED (r, BUNDLE / num_columns) {
-    RealVector own = vector_once(vector_load_lanes(x + r * length, count));
-    RPINN_UNROLLED (c, num_columns)
-      sums[r * num_columns + c][part] = vector_multiply_add(own, vectors[c], sums[r * num_columns + c][part]);
-  }
-}
-
-RPINN_INLINE void multiply_bundle(const size_t num_columns, size_t length, const Real *x, const Real *y,
-                                  RealVector result[BUNDLE][RPINN_GROUP_VECTORS]) {
-  RealVector sums[BUNDLE][RPINN_GROUP_VECTORS];
-  RPINN_UNROLLED (i, BUNDLE)
-    RPINN_UNROLLED (part, RPINN_GROUP_VECTORS) sums[i][part] = vector_fill(0);
-  size_t k = 0;
-  for (; k + RPINN_REAL_GROUP <= length; k += RPINN_REAL_GROUP)
-    RPINN_UNROLLED (part, RPINN_GROUP_VECTORS)
-      add_lanes(num_columns, length, x + k + part * LANES, y + k + part * LANES, part, LANES, sums);
-  RPINN_UNROLLED (part, RPINN_GROUP_VECTORS) {
-    if (k < length)
-      add_lanes(num_columns, length, x + k, y + k, part, length - k < LANES ? length - k : LANES, sums);
-    k += LANES;
-  }
-  RPINN_UNROLLED (i, BUNDLE)
-    RPINN_UNROLLED (part, RPINN_GROUP_VECTORS) result[i][part] = sums[i][part];
-}
-
-/* c[r][i] = sum_k x[r][k] y[i][k] for RPINN_REAL_GROUP / num_columns rows r and one or two i. */
-RPINN_INLINE void multiply_rows(const size_t num_columns, size_t length, const Real *x, const Real *y,
-                                Real *c, size_t c_row) {
-  RealVector sums[RPINN_REAL_GROUP][RPINN_GROUP_VECTORS];
-  Real results[RPINN_REAL_GROUP];
-  for (size_t i = 0; i < RPINN_REAL_GROUP; i += BUNDLE)
-    multiply_bundle(num_columns, length, x + i / num_columns * length, y, sums + i);
-  group_sums(sums, results);
-  RPINN_UNROLLED (r, RPINN_REAL_GROUP / num_columns)
-    memcpy(c + r * c_row, results + r * num_columns, num_columns * sizeof(Real));
-}
-
-/* The same for one row and one i. */
+/* sum_k x[k] y[k] */
 static Real multiply_row(size_t length, const Real *x, const Real *y) {
   RealVector sums[RPINN_GROUP_VECTORS] = {{0}};
   for (size_t k = 0, part = 0; k < length; k += LANES, part = (part + 1) % RPINN_GROUP_VECTORS) {
@@ -210,51 +129,53 @@ static void multiply_all_rows(size_t num_rows, size_t width, const Real *a, cons
   for (size_t r = 0; r < num_rows; r++) sums[r] = multiply_row(width, a + r * width, b + r * width);
 }
 
-RPINN_INLINE void scalar_products(const size_t num_columns, size_t num_rows, size_t length, const Real *x,
-                                  const Real *y, Real *c, size_t c_row) {
-  const size_t step = RPINN_REAL_GROUP / num_columns;
-  size_t r = 0;
-  for (; r + step <= num_rows; r += step)
-    multiply_rows(num_columns, length, x + r * length, y, c + r * c_row, c_row);
-  for (; r < num_rows; r++)
-    for (size_t i = 0; i < num_columns; i++)
-      c[r * c_row + i] = multiply_row(length, x + r * length, y + i * length);
-}
-
 /* ---- the products ---- */
 
 static void multiply(size_t num_rows, size_t num_in, size_t num_out, const Real *a, const Real *weights,
                      const Real *transposed, Real *c) {
-  const size_t few = left_over(num_out), most = num_out - few;
+  const size_t left = edge_columns(num_out, num_in), most = num_out - left;
+  const size_t beside = left == 0 ? 0 : edge_vectors(most / LANES), columns = most - beside * LANES;
   const Factor factor = {.x = a, .row = num_in, .step = 1};
   const Panel panel = {.length = num_in, .y = weights, .y_step = num_out, .c = c, .c_row = num_out};
-  multiply_columns(num_rows, most, factor, panel);
-  size_t i = most;
-  for (; i + 2 <= num_out; i += 2)
-    scalar_products(2, num_rows, num_in, a, transposed + i * num_in, c + i, num_out);
-  if (i < num_out) scalar_products(1, num_rows, num_in, a, transposed + i * num_in, c + i, num_out);
+  multiply_columns(num_rows, columns, factor, panel);
+  if (left > 0)
+    edge_multiply(num_rows, beside, left, num_in, a, weights + columns, num_out, transposed + most * num_in,
+                  c + columns, num_out);
 }
 
 static void multiply_vector(size_t num_rows, size_t width, const Real *a, const Real *weights,
                             Real *outputs) {
-  scalar_products(1, num_rows, width, a, weights, outputs, 1);
+  edge_multiply(num_rows, 0, 1, width, a, weights, 1, weights, outputs, 1);
 }
 
-/* The last `few` columns of a gradient: rows of its transpose, a few vectors at a time. */
+/* Columns of a gradient that are computed as rows of its transpose: where these are fewer vectors. */
+static size_t turned_columns(size_t num_out, size_t num_in) {
+  const size_t count = num_in % RPINN_REAL_GROUP;
+  const size_t groups = (num_out + RPINN_REAL_GROUP - 1) / RPINN_REAL_GROUP;
+  return count * groups < num_out ? count : 0;
+}
+
+/* The last `few` columns of a gradient: rows of its transpose, a few vectors at a time, which are turned at the end. */
 static void add_columns(size_t num_rows, size_t num_out, size_t num_in, size_t few, const Real *bars,
                         const Real *a, bool adds, Real *gradient) {
   enum { WIDTH = MAX_VECTORS * LANES };
-  Real columns[FEW * WIDTH];
-  const size_t first = num_in - few;
+  Real columns[RPINN_REAL_GROUP * WIDTH], turned[LANES * LANES];
   for (size_t o = 0; o < num_out; o += WIDTH) {
     const size_t count = num_out - o < WIDTH ? num_out - o : WIDTH;
-    const Factor factor = {.x = a + first, .row = 1, .step = num_in};
+    const Factor factor = {.x = a + num_in - few, .row = 1, .step = num_in};
     const Panel panel = {.length = num_rows, .y = bars + o, .y_step = num_out, .c = columns, .c_row = WIDTH};
     multiply_columns(few, count, factor, panel);
-    for (size_t j = 0; j < count; j++)
-      for (size_t i = 0; i < few; i++) {
-        Real *element = &gradient[(o + j) * num_in + first + i];
-        *element = columns[i * WIDTH + j] + (adds ? *element : 0);
+    for (size_t j = 0; j < count; j += LANES)
+      for (size_t i = 0; i < few; i += LANES) {
+        const size_t height = count - j < LANES ? count - j : LANES,
+                     width = few - i < LANES ? few - i : LANES;
+        Real *target = gradient + (o + j) * num_in + num_in - few + i;
+        vector_transpose_square(width, columns + i * WIDTH + j, WIDTH, NULL, turned, LANES);
+        for (size_t r = 0; r < height; r++, target += num_in) {
+          RealVector sum = vector_load(turned + r * LANES);
+          if (adds) sum += vector_load_lanes(target, width);
+          vector_store_lanes(target, sum, width);
+        }
       }
   }
 }
@@ -266,7 +187,7 @@ static size_t rows_of_piece(size_t num_out, size_t num_in) {
 
 static void add_gradient(size_t num_rows, size_t num_out, size_t num_in, const Real *bars, const Real *a,
                          bool adds, Real *gradient) {
-  const size_t few = left_over(num_in), most = rows_of_piece(num_out, num_in);
+  const size_t few = turned_columns(num_out, num_in), most = rows_of_piece(num_out, num_in);
   const size_t num_pieces = (num_rows + most - 1) / most;
   for (size_t piece = 0; piece < num_pieces; piece++) {
     const size_t first = num_rows * piece / num_pieces, count = num_rows * (piece + 1) / num_pieces - first;

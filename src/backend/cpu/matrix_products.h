@@ -6,14 +6,12 @@
  * row-major without gaps, unless a distance between rows is given.
  *
  * A product is cut into tiles of several rows by a few vectors whose sums stay in registers: each step takes one column
- * of the first factor, a number for every row of the tile, and one row of the second, the vectors. The columns of a layer that
- * are left over when its width is cut into groups of RPINN_REAL_GROUP would waste most of a vector. Where they are few, at most
- * a quarter of a group, they are computed along the other dimension: as scalar products of rows, for which the second
- * factor is given transposed as well, and in Wbar as rows of its transpose. (Rows that share such a vector cost as much in
- * blends as they save, measured on Zen 4.)
+ * of the first factor, a number for every row of the tile, and one row of the second, the vectors. Columns that are left over when the width of a
+ * layer is cut into groups of RPINN_REAL_GROUP would waste a part of a vector: edge_tiles.h makes several steps of their sums at once, for which the
+ * second factor is given transposed as well, and in Wbar they are rows of its transpose.
  *
  * Bits. An element's sum is taken in an order that the sizes of its matrices alone decide, with fused multiply-adds, so that
- * every instruction set that has these gives the same bits. Second factors are read up to a group beyond their end; what is
+ * every instruction set that has these gives the same bits. Factors are read up to a group beyond their end; what is
  * read there is not used. */
 #ifndef RPINN_BACKEND_CPU_MATRIX_PRODUCTS_H
 #define RPINN_BACKEND_CPU_MATRIX_PRODUCTS_H

@@ -7,11 +7,14 @@
 /* Loops whose counts are constants are unrolled, so that arrays of vectors stay in registers; not where a sanitizer checks every step of them,
  * which would take minutes to compile. */
 #if !defined(__clang__)
-#define RPINN_UNROLL _Pragma("GCC unroll 16")
+#define RPINN_UNROLL      _Pragma("GCC unroll 16")
+#define RPINN_UNROLL_FOUR _Pragma("GCC unroll 4")
 #elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define RPINN_UNROLL
+#define RPINN_UNROLL_FOUR
 #else
-#define RPINN_UNROLL _Pragma("clang loop unroll(full)")
+#define RPINN_UNROLL      _Pragma("clang loop unroll(full)")
+#define RPINN_UNROLL_FOUR _Pragma("clang loop unroll_count(4)")
 #endif
 /* i from 0 to below a count */
 #define RPINN_UNROLLED(i, count)  RPINN_UNROLL for (size_t i = 0; i < (count); i++)

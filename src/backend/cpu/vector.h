@@ -125,6 +125,46 @@ RPINN_INLINE VectorPair vector_exchange(RealVector x, RealVector y, size_t size)
 #endif
 }
 
+/* The lanes of x and then of y, taken in turns: x0 x2 … y0 y2 … and x1 x3 … y1 y3 … */
+RPINN_INLINE VectorPair vector_unzip(RealVector x, RealVector y) {
+#if defined(RPINN_ISA_IS_AVX512) && defined(RPINN_REAL_FLOAT)
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+                      RPINN_SHUFFLE(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)};
+#elif defined(RPINN_ISA_IS_AVX512) || (defined(RPINN_ISA_IS_AVX2) && defined(RPINN_REAL_FLOAT))
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 2, 4, 6, 8, 10, 12, 14),
+                      RPINN_SHUFFLE(x, y, 1, 3, 5, 7, 9, 11, 13, 15)};
+#elif defined(RPINN_ISA_IS_AVX2) || defined(RPINN_REAL_FLOAT)
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 2, 4, 6), RPINN_SHUFFLE(x, y, 1, 3, 5, 7)};
+#else
+  return (VectorPair){RPINN_SHUFFLE(x, y, 0, 2), RPINN_SHUFFLE(x, y, 1, 3)};
+#endif
+}
+
+/* The first count numbers of x, again and again. count: a power of two up to the number of lanes, constant. */
+RPINN_INLINE RealVector vector_repeat(const Real *x, size_t count) {
+  if (count == RPINN_VECTOR_LANES) return vector_load(x);
+#if defined(RPINN_ISA_IS_AVX512) && defined(RPINN_REAL_FLOAT)
+  double two; /* numbers */
+  if (count == 8) return _mm512_broadcast_f32x8(_mm256_loadu_ps(x));
+  if (count == 4) return _mm512_broadcast_f32x4(_mm_loadu_ps(x));
+  memcpy(&two, x, sizeof two);
+  return (RealVector)_mm512_set1_pd(two);
+#elif defined(RPINN_ISA_IS_AVX512)
+  return count == 4 ? _mm512_broadcast_f64x4(_mm256_loadu_pd(x)) : _mm512_broadcast_f64x2(_mm_loadu_pd(x));
+#elif defined(RPINN_ISA_IS_AVX2) && defined(RPINN_REAL_FLOAT)
+  double two; /* numbers */
+  if (count == 4) return _mm256_broadcast_ps((const __m128 *)x);
+  memcpy(&two, x, sizeof two);
+  return (RealVector)_mm256_set1_pd(two);
+#elif defined(RPINN_ISA_IS_AVX2)
+  return _mm256_broadcast_pd((const __m128d *)x);
+#else
+  RealVector result;
+  for (size_t lane = 0; lane < RPINN_VECTOR_LANES; lane++) result[lane] = x[lane % count];
+  return result;
+#endif
+}
+
 /* ---- sums over groups of lanes ---- */
 
 enum { RPINN_GROUP_VECTORS = RPINN_REAL_GROUP / RPINN_VECTOR_LANES };
