@@ -19,20 +19,20 @@ typedef struct Case {
   Real hessians[MAX_SECOND * MAX_FIRST * MAX_FIRST];
   RealBits rows[MAX_TILE];
   Real bias[MAX_WIDTH], bias_tile[MAX_TILE];
-  Real z[CHANNELS][MAX_ELEMENTS], a_bars[CHANNELS][MAX_ELEMENTS];
+  Real z[CHANNELS * MAX_ELEMENTS], a_bars[CHANNELS * MAX_ELEMENTS]; /* [channels][num_elements] */
   size_t num_inputs, input_of_first[MAX_FIRST];
   Real coordinates[MAX_FIRST][MAX_ELEMENTS], weights[MAX_FIRST][MAX_WIDTH], weight_tiles[MAX_FIRST][MAX_TILE];
   Real output_weights[MAX_WIDTH], output_weight_tile[MAX_TILE];
-  Real output_bars[CHANNELS][MAX_POINTS + RPINN_REAL_GROUP];
+  Real output_bars[CHANNELS * MAX_POINTS + RPINN_REAL_GROUP]; /* [channels][num_points], and a group */
 } Case;
 
 /* What all kernels make of them. Zeroed before use, compared as bytes. */
 typedef struct Results {
-  Real a[CHANNELS][MAX_ELEMENTS], kept[MAX_ELEMENTS];
-  Real z_bars[CHANNELS][MAX_ELEMENTS], bias_sums[MAX_WIDTH];
-  Real last_a_bars[CHANNELS][MAX_ELEMENTS], last_z_bars[CHANNELS][MAX_ELEMENTS];
+  Real a[CHANNELS * MAX_ELEMENTS], kept[MAX_ELEMENTS];
+  Real z_bars[CHANNELS * MAX_ELEMENTS], bias_sums[MAX_WIDTH];
+  Real last_a_bars[CHANNELS * MAX_ELEMENTS], last_z_bars[CHANNELS * MAX_ELEMENTS];
   Real last_bias_sums[MAX_WIDTH], last_weight_sums[MAX_WIDTH];
-  Real input_a[CHANNELS][MAX_ELEMENTS], input_kept[MAX_ELEMENTS];
+  Real input_a[CHANNELS * MAX_ELEMENTS], input_kept[MAX_ELEMENTS];
   Real input_bias_sums[MAX_WIDTH], input_weight_sums[MAX_FIRST][MAX_WIDTH];
   Real output_weight_sums[MAX_WIDTH];
 } Results;
@@ -85,11 +85,9 @@ static Case *case_create(RpinnActivation activation, Shape shape) {
   fill_tile(shape, test->bias, test->bias_tile);
   fill(&stream, shape.width, test->output_weights);
   fill_tile(shape, test->output_weights, test->output_weight_tile);
-  for (size_t c = 0; c < test->num_channels; c++) {
-    fill(&stream, test->num_elements, test->z[c]);
-    fill(&stream, test->num_elements, test->a_bars[c]);
-    fill(&stream, shape.num_points + RPINN_REAL_GROUP, test->output_bars[c]);
-  }
+  fill(&stream, test->num_channels * test->num_elements, test->z);
+  fill(&stream, test->num_channels * test->num_elements, test->a_bars);
+  fill(&stream, test->num_channels * shape.num_points + RPINN_REAL_GROUP, test->output_bars);
   test->num_inputs = shape.num_first < MAX_FIRST ? shape.num_first + 1 : MAX_FIRST;
   for (size_t d = 0; d < test->num_inputs; d++) {
     fill(&stream, shape.width, test->weights[d]);
@@ -104,24 +102,12 @@ static Case *case_create(RpinnActivation activation, Shape shape) {
 
 /* ---- running the kernels ---- */
 
-typedef struct Pointers {
-  Real *at[CHANNELS];
-} Pointers;
-
-static Pointers pointers_to(Real arrays[CHANNELS][MAX_ELEMENTS]) {
-  Pointers pointers;
-  for (size_t c = 0; c < CHANNELS; c++) pointers.at[c] = arrays[c];
-  return pointers;
-}
-
 static void run_hidden(const RpinnPointwise *kernels, Case *test, Results *results) {
   const RpinnJetRun *run = &test->run;
-  Pointers z = pointers_to(test->z), a = pointers_to(results->a), a_bars = pointers_to(test->a_bars);
-  Pointers z_bars = pointers_to(results->z_bars);
   Real sums[MAX_TILE] = {0};
-  kernels->hidden_forward(run, test->bias_tile, (const Real *const *)z.at, a.at, results->kept);
-  kernels->hidden_reverse(run, test->bias_tile, (const Real *const *)z.at, a.at[0], results->kept,
-                          (const Real *const *)a_bars.at, z_bars.at, sums);
+  kernels->hidden_forward(run, test->bias_tile, test->z, results->a, results->kept);
+  kernels->hidden_reverse(run, test->bias_tile, test->z, results->a, results->kept, test->a_bars,
+                          results->z_bars, sums);
   kernels->tile_fold(run->width, run->tile_length, sums, results->bias_sums);
 }
 
@@ -129,27 +115,19 @@ static void run_hidden(const RpinnPointwise *kernels, Case *test, Results *resul
  */
 static void run_last(const RpinnPointwise *kernels, Case *test, Results *results) {
   const RpinnJetRun *run = &test->run;
-  Pointers z = pointers_to(test->z), a = pointers_to(results->a), z_bars = pointers_to(results->last_z_bars);
-  Pointers spread = pointers_to(results->last_a_bars);
   Real bias_sums[MAX_TILE] = {0}, weight_sums[MAX_TILE] = {0}, unused[MAX_TILE] = {0};
-  const Real *output_bars[CHANNELS];
-  for (size_t c = 0; c < test->num_channels; c++) {
-    output_bars[c] = test->output_bars[c];
-    kernels->output_reverse(run->num_points, run->width, a.at[c], test->output_weights, output_bars[c],
-                            spread.at[c], results->output_weight_sums);
-  }
-  kernels->hidden_reverse(run, test->bias_tile, (const Real *const *)z.at, a.at[0], results->kept,
-                          (const Real *const *)spread.at, spread.at, unused);
-  kernels->last_reverse(run, test->bias_tile, (const Real *const *)z.at, (const Real *const *)a.at,
-                        results->kept, test->output_weight_tile, output_bars, z_bars.at, bias_sums,
-                        weight_sums);
+  kernels->output_reverse(test->num_channels * run->num_points, run->width, results->a, test->output_weights,
+                          test->output_bars, results->last_a_bars, results->output_weight_sums);
+  kernels->hidden_reverse(run, test->bias_tile, test->z, results->a, results->kept, results->last_a_bars,
+                          results->last_a_bars, unused);
+  kernels->last_reverse(run, test->bias_tile, test->z, results->a, results->kept, test->output_weight_tile,
+                        test->output_bars, results->last_z_bars, bias_sums, weight_sums);
   kernels->tile_fold(run->width, run->tile_length, bias_sums, results->last_bias_sums);
   kernels->tile_fold(run->width, run->tile_length, weight_sums, results->last_weight_sums);
 }
 
 static void run_input(const RpinnPointwise *kernels, Case *test, Results *results) {
   const RpinnJetRun *run = &test->run;
-  Pointers a = pointers_to(results->input_a), a_bars = pointers_to(test->a_bars);
   const Real *coordinates[MAX_FIRST], *weights[MAX_FIRST];
   Real bias_sums[MAX_TILE] = {0}, weight_sums[MAX_FIRST][MAX_TILE] = {{0}}, *weight_sum_tiles[MAX_FIRST];
   for (size_t d = 0; d < test->num_inputs; d++) {
@@ -158,9 +136,9 @@ static void run_input(const RpinnPointwise *kernels, Case *test, Results *result
     weight_sum_tiles[d] = weight_sums[d];
   }
   RpinnJetInputs inputs = {test->num_inputs, coordinates, weights, test->input_of_first};
-  kernels->input_forward(run, &inputs, test->bias_tile, a.at, results->input_kept);
-  kernels->input_reverse(run, &inputs, test->bias_tile, a.at[0], results->input_kept,
-                         (const Real *const *)a_bars.at, bias_sums, weight_sum_tiles);
+  kernels->input_forward(run, &inputs, test->bias_tile, results->input_a, results->input_kept);
+  kernels->input_reverse(run, &inputs, test->bias_tile, results->input_a, results->input_kept, test->a_bars,
+                         bias_sums, weight_sum_tiles);
   kernels->tile_fold(run->width, run->tile_length, bias_sums, results->input_bias_sums);
   for (size_t d = 0; d < test->num_inputs; d++)
     kernels->tile_fold(run->width, run->tile_length, weight_sums[d], results->input_weight_sums[d]);
@@ -211,9 +189,14 @@ static void jet_reverse(const Case *test, const long double *z, const long doubl
   }
 }
 
-static void check_channels(size_t count, Real found[CHANNELS][MAX_ELEMENTS], const long double *expected,
-                           size_t e) {
-  for (size_t c = 0; c < count; c++) check_close((double)found[c][e], (double)expected[c], tolerance);
+/* Element e of a channel, in an array of all channels. */
+static long double element(const Case *test, const Real *array, size_t channel, size_t e) {
+  return (long double)array[channel * test->num_elements + e];
+}
+
+static void check_channels(const Case *test, const Real *found, const long double *expected, size_t e) {
+  for (size_t c = 0; c < test->num_channels; c++)
+    check_close((double)element(test, found, c, e), (double)expected[c], tolerance);
 }
 
 static void check_units(size_t width, const Real *found, const long double *expected) {
@@ -226,14 +209,14 @@ static void check_hidden(Case *test, Results *results) {
   for (size_t e = 0; e < test->num_elements; e++) {
     long double z[CHANNELS] = {0}, a[CHANNELS], a_bars[CHANNELS], z_bars[CHANNELS];
     for (size_t c = 0; c < test->num_channels; c++) {
-      z[c] = (long double)test->z[c][e];
-      a_bars[c] = (long double)test->a_bars[c][e];
+      z[c] = element(test, test->z, c, e);
+      a_bars[c] = element(test, test->a_bars, c, e);
     }
     z[0] += (long double)test->bias[e % width];
     jet_forward(test, z, a);
     jet_reverse(test, z, a_bars, z_bars);
-    check_channels(test->num_channels, results->a, a, e);
-    check_channels(test->num_channels, results->z_bars, z_bars, e);
+    check_channels(test, results->a, a, e);
+    check_channels(test, results->z_bars, z_bars, e);
     bias_sums[e % width] += z_bars[0];
   }
   check_units(width, results->bias_sums, bias_sums);
@@ -243,12 +226,13 @@ static void check_last(Case *test, Results *results) {
   const size_t width = test->run.width, num_elements = test->num_elements;
   long double weight_sums[MAX_WIDTH] = {0}, bias_sums[MAX_WIDTH] = {0};
   for (size_t e = 0; e < num_elements; e++) {
-    bias_sums[e % width] += (long double)results->last_z_bars[0][e];
+    bias_sums[e % width] += element(test, results->last_z_bars, 0, e);
     for (size_t c = 0; c < test->num_channels; c++)
-      weight_sums[e % width] += (long double)test->output_bars[c][e / width] * (long double)results->a[c][e];
+      weight_sums[e % width] += (long double)test->output_bars[c * test->run.num_points + e / width] *
+                                element(test, results->a, c, e);
   }
-  for (size_t c = 0; c < test->num_channels; c++)
-    assert_memory_equal(results->last_z_bars[c], results->last_a_bars[c], num_elements * sizeof(Real));
+  assert_memory_equal(results->last_z_bars, results->last_a_bars,
+                      test->num_channels * num_elements * sizeof(Real));
   check_units(width, results->last_bias_sums, bias_sums);
   check_units(width, results->last_weight_sums, weight_sums);
   check_units(width, results->output_weight_sums, weight_sums);
@@ -265,10 +249,10 @@ static void check_input(Case *test, Results *results) {
       z[0] += (long double)test->coordinates[d][e] * (long double)test->weights[d][u];
     for (size_t d = 0; d < test->run.num_first; d++)
       z[1 + d] = (long double)test->weights[test->input_of_first[d]][u];
-    for (size_t c = 0; c < test->num_channels; c++) a_bars[c] = (long double)test->a_bars[c][e];
+    for (size_t c = 0; c < test->num_channels; c++) a_bars[c] = element(test, test->a_bars, c, e);
     jet_forward(test, z, a);
     jet_reverse(test, z, a_bars, z_bars);
-    check_channels(test->num_channels, results->input_a, a, e);
+    check_channels(test, results->input_a, a, e);
     bias_sums[u] += z_bars[0];
     for (size_t d = 0; d < test->num_inputs; d++)
       weight_sums[d][u] += z_bars[0] * (long double)test->coordinates[d][e];

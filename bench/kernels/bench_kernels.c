@@ -14,7 +14,7 @@
 #include "matrix_products.h"
 #include "pointwise.h"
 
-enum { ROUNDS = 7, NUM_CHANNELS = 3, MOST = 1 << 16, GROUP = RPINN_REAL_GROUP };
+enum { ROUNDS = 7, NUM_CHANNELS = 3, MOST = 1 << 16, MOST_TILE = 1024, GROUP = RPINN_REAL_GROUP };
 
 typedef struct Shape {
   const char *name;
@@ -36,9 +36,8 @@ typedef struct Work {
   size_t num_rows;
   Real *arrays[8]; /* [MOST] */
   double *gram;    /* [MOST] */
+  RealBits tile_rows[MOST_TILE];
   RpinnJetRun run;
-  const Real *read[NUM_CHANNELS];
-  Real *written[NUM_CHANNELS];
 } Work;
 
 typedef struct Kernel {
@@ -88,12 +87,37 @@ static void transpose(Work *work) {
 }
 
 static void hidden_forward(Work *work) {
-  work->kernels->hidden_forward(&work->run, work->arrays[5], work->read, work->written, NULL);
+  work->kernels->hidden_forward(&work->run, work->arrays[5], work->arrays[0], work->arrays[3], NULL);
 }
 
 static void hidden_reverse(Work *work) {
-  work->kernels->hidden_reverse(&work->run, work->arrays[5], work->read, work->arrays[4], NULL, work->read,
-                                work->written, work->arrays[6]);
+  work->kernels->hidden_reverse(&work->run, work->arrays[5], work->arrays[0], work->arrays[4], NULL,
+                                work->arrays[0], work->arrays[3], work->arrays[6]);
+}
+
+static void last_reverse(Work *work) {
+  work->kernels->last_reverse(&work->run, work->arrays[5], work->arrays[0], work->arrays[4], NULL,
+                              work->arrays[1], work->arrays[2], work->arrays[3], work->arrays[6],
+                              work->arrays[7]);
+}
+
+/* One coordinate. */
+static RpinnJetInputs inputs_of(const Real *const *coordinate, const Real *const *weights) {
+  static const size_t first = 0;
+  return (RpinnJetInputs){1, coordinate, weights, &first};
+}
+
+static void input_forward(Work *work) {
+  const Real *coordinate = work->arrays[0], *weights = work->arrays[1];
+  const RpinnJetInputs inputs = inputs_of(&coordinate, &weights);
+  work->kernels->input_forward(&work->run, &inputs, work->arrays[5], work->arrays[3], NULL);
+}
+
+static void input_reverse(Work *work) {
+  const Real *coordinate = work->arrays[0], *weights = work->arrays[1];
+  const RpinnJetInputs inputs = inputs_of(&coordinate, &weights);
+  work->kernels->input_reverse(&work->run, &inputs, work->arrays[5], work->arrays[4], NULL, work->arrays[3],
+                               work->arrays[6], &work->arrays[7]);
 }
 
 static void adam_update(Work *work) {
@@ -110,6 +134,9 @@ static const Kernel kernels[] = {{"products, forward and back", multiply, produc
                                  {"transposed weights", transpose, NULL},
                                  {"activations, forward", hidden_forward, NULL},
                                  {"activations, back", hidden_reverse, NULL},
+                                 {"below the output, back", last_reverse, NULL},
+                                 {"first layer, forward", input_forward, NULL},
+                                 {"first layer, back", input_reverse, NULL},
                                  {"Adam's rule", adam_update, NULL}};
 
 /* Vectors of 64 bytes that a kernel goes through: of rows, of points, or of weights. */
@@ -189,20 +216,17 @@ static void measure_widths(Work *work, double seconds) {
 
 static void measure_shape(const Shape *shape, Work *work, double seconds) {
   static const Real hessian[1] = {2};
-  size_t channel = shape->num_points * shape->width;
   work->shape = shape;
   work->num_rows = NUM_CHANNELS * shape->num_points;
+  RPINN_REAL_NAME(rpinn_tile_rows)(shape->width, work->tile_rows);
   work->run = (RpinnJetRun){.activation = RPINN_ACTIVATION_TANH,
                             .num_points = shape->num_points,
                             .width = shape->width,
                             .tile_length = RPINN_REAL_NAME(rpinn_tile_length)(shape->width),
+                            .rows = work->tile_rows,
                             .num_first = 1,
                             .num_second = 1,
                             .hessians = hessian};
-  for (size_t c = 0; c < NUM_CHANNELS; c++) {
-    work->read[c] = work->arrays[0] + c * channel;
-    work->written[c] = work->arrays[3] + c * channel;
-  }
   printf("%s: %zu rows of %zu\n", shape->name, work->num_rows, shape->width);
   for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) measure(&kernels[k], work, seconds);
 }

@@ -183,21 +183,18 @@ static RpinnJetInputs jet_inputs(const RpinnFieldPass *pass, const RpinnFieldRun
                           .input_of_first = run->shape->input_of_first};
 }
 
-/* The channels of a run within an array [rows][width]. */
-static void channels_of(const RpinnFieldRun *run, Real *array, size_t width,
-                        Real *channels[RPINN_JET_MAX_CHANNELS]) {
-  for (size_t c = 0; c < run->shape->num_channels; c++)
-    channels[c] = array + (run->first_row + c * run->num_points) * width;
+/* A run's rows of an array [rows][width], channel by channel. */
+static Real *rows_of(const RpinnFieldRun *run, Real *array, size_t width) {
+  return array + run->first_row * width;
 }
 
 static Real *kept_of(const RpinnFieldRun *run, const HiddenLayer *layer) {
-  return layer->kept ? layer->kept + run->first_row * layer->num_out : NULL;
+  return layer->kept ? rows_of(run, layer->kept, layer->num_out) : NULL;
 }
 
 const Real *RPINN_REAL_NAME(rpinn_field_pass_forward)(RpinnFieldPass *pass, const RpinnFieldRun *runs,
                                                       size_t num_runs, size_t num_rows) {
   const RpinnPointwise *kernels = pass->kernels;
-  Real *z[RPINN_JET_MAX_CHANNELS], *a[RPINN_JET_MAX_CHANNELS];
   for (size_t l = 0; l < pass->num_hidden; l++) {
     HiddenLayer *layer = &pass->layers[l];
     if (l)
@@ -207,10 +204,10 @@ const Real *RPINN_REAL_NAME(rpinn_field_pass_forward)(RpinnFieldPass *pass, cons
       const RpinnFieldRun *run = &runs[r];
       if (!run->num_points) continue;
       RpinnJetRun jet = jet_run(pass, run, layer);
-      channels_of(run, layer->a, layer->num_out, a);
+      Real *a = rows_of(run, layer->a, layer->num_out);
       if (l) {
-        channels_of(run, layer->z, layer->num_out, z);
-        kernels->hidden_forward(&jet, layer->bias, (const Real *const *)z, a, kept_of(run, layer));
+        kernels->hidden_forward(&jet, layer->bias, rows_of(run, layer->z, layer->num_out), a,
+                                kept_of(run, layer));
       } else {
         RpinnJetInputs inputs = jet_inputs(pass, run);
         kernels->input_forward(&jet, &inputs, layer->bias, a, kept_of(run, layer));
@@ -235,39 +232,30 @@ Real *RPINN_REAL_NAME(rpinn_field_pass_bars)(RpinnFieldPass *pass) {
  * products one by one. */
 static void reverse_output(RpinnFieldPass *pass, const RpinnFieldRun *run) {
   HiddenLayer *layer = &pass->layers[pass->num_hidden - 1];
-  Real *z[RPINN_JET_MAX_CHANNELS], *a[RPINN_JET_MAX_CHANNELS], *bars[RPINN_JET_MAX_CHANNELS];
-  const Real *output_bars[RPINN_JET_MAX_CHANNELS];
+  const size_t width = layer->num_out;
   RpinnJetRun jet = jet_run(pass, run, layer);
-  for (size_t c = 0; c < run->shape->num_channels; c++)
-    output_bars[c] = pass->output_bars + run->first_row + c * run->num_points;
-  channels_of(run, layer->z, layer->num_out, z);
-  channels_of(run, layer->a, layer->num_out, a);
-  channels_of(run, pass->bars, layer->num_out, bars);
-  pass->kernels->last_reverse(&jet, layer->bias, (const Real *const *)z, (const Real *const *)a,
-                              kept_of(run, layer), pass->output_weights, output_bars, bars, layer->bias_sums,
-                              pass->output_sums);
+  pass->kernels->last_reverse(&jet, layer->bias, rows_of(run, layer->z, width), rows_of(run, layer->a, width),
+                              kept_of(run, layer), pass->output_weights, rows_of(run, pass->output_bars, 1),
+                              rows_of(run, pass->bars, width), layer->bias_sums, pass->output_sums);
 }
 
 static void reverse_hidden(RpinnFieldPass *pass, const RpinnFieldRun *run, size_t l) {
   HiddenLayer *layer = &pass->layers[l];
-  Real *z[RPINN_JET_MAX_CHANNELS], *bars[RPINN_JET_MAX_CHANNELS];
+  const size_t width = layer->num_out;
   RpinnJetRun jet = jet_run(pass, run, layer);
-  channels_of(run, layer->z, layer->num_out, z);
-  channels_of(run, pass->bars, layer->num_out, bars);
-  pass->kernels->hidden_reverse(&jet, layer->bias, (const Real *const *)z,
-                                layer->a + run->first_row * layer->num_out, kept_of(run, layer),
-                                (const Real *const *)bars, bars, layer->bias_sums);
+  Real *bars = rows_of(run, pass->bars, width);
+  pass->kernels->hidden_reverse(&jet, layer->bias, rows_of(run, layer->z, width),
+                                rows_of(run, layer->a, width), kept_of(run, layer), bars, bars,
+                                layer->bias_sums);
 }
 
 static void reverse_input(RpinnFieldPass *pass, const RpinnFieldRun *run) {
   HiddenLayer *layer = &pass->layers[0];
-  Real *bars[RPINN_JET_MAX_CHANNELS];
+  const size_t width = layer->num_out;
   RpinnJetRun jet = jet_run(pass, run, layer);
   RpinnJetInputs inputs = jet_inputs(pass, run);
-  channels_of(run, pass->bars, layer->num_out, bars);
-  pass->kernels->input_reverse(&jet, &inputs, layer->bias, layer->a + run->first_row * layer->num_out,
-                               kept_of(run, layer), (const Real *const *)bars, layer->bias_sums,
-                               pass->input_sums);
+  pass->kernels->input_reverse(&jet, &inputs, layer->bias, rows_of(run, layer->a, width), kept_of(run, layer),
+                               rows_of(run, pass->bars, width), layer->bias_sums, pass->input_sums);
 }
 
 static void swap_bars(RpinnFieldPass *pass) {

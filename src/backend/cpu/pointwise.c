@@ -85,31 +85,37 @@ static void activation_evaluate(RpinnActivation activation, size_t count, const 
  * that no store changes the pointers. */
 typedef struct JetCall {
   const Real *hessians;
-  const Real *bias;                      /* tile */
-  const Real *z[RPINN_JET_MAX_CHANNELS]; /* hidden layers only */
-  size_t num_inputs;                     /* this and the next three: first layer only */
+  size_t num_points, num_elements;
+  const Real *bias;  /* tile */
+  const Real *z;     /* hidden layers only */
+  size_t num_inputs; /* this and the next three: first layer only */
   size_t input_of_first[RPINN_JET_MAX_INPUTS];
   const Real *coordinates[RPINN_JET_MAX_INPUTS];
   const Real *weights[RPINN_JET_MAX_INPUTS];
-  Real *new_a[RPINN_JET_MAX_CHANNELS]; /* forward */
+  Real *new_a; /* forward */
   Real *new_kept;
-  const Real *a, *kept;                       /* this and the rest: reverse */
-  const Real *a_bars[RPINN_JET_MAX_CHANNELS]; /* not below the output */
-  Real *z_bars[RPINN_JET_MAX_CHANNELS];
+  const Real *a, *kept; /* this and the rest: reverse */
+  const Real *a_bars;   /* not below the output */
+  Real *z_bars;
   Real *bias_sums;
   Real *weight_sums[RPINN_JET_MAX_INPUTS];
   const RealBits *rows;       /* tile; this and the rest: below the output */
   const Real *output_weights; /* tile */
-  const Real *output_bars[RPINN_JET_MAX_CHANNELS];
-  const Real *output_inputs[RPINN_JET_MAX_CHANNELS]; /* a of all channels */
+  const Real *output_bars;
   Real *output_weight_sums;
 } JetCall;
 
+/* Where a vector of a channel stands. Channels are as far apart as a run is long: one pointer and this distance reach them all, where a pointer for each
+ * channel of each array would leave too few registers. */
+RPINN_INLINE size_t in_channel(const JetCall *call, size_t channel, Spot at) {
+  return channel * call->num_elements + at.element;
+}
+
 RPINN_INLINE JetPoint hidden_point(const JetCall *call, size_t num_first, Spot at) {
   JetPoint point;
-  point.value = vector_load_lanes(call->z[0] + at.element, at.count) + vector_load(call->bias + at.tile);
+  point.value = vector_load_lanes(call->z + at.element, at.count) + vector_load(call->bias + at.tile);
   for (size_t d = 0; d < num_first; d++)
-    point.first[d] = vector_load_lanes(call->z[1 + d] + at.element, at.count);
+    point.first[d] = vector_once(vector_load_lanes(call->z + in_channel(call, 1 + d, at), at.count));
   return point;
 }
 
@@ -120,7 +126,7 @@ RPINN_INLINE JetPoint input_point(const JetCall *call, size_t num_inputs, size_t
     point.value = vector_fma(vector_load_lanes(call->coordinates[d] + at.element, at.count),
                              vector_load(call->weights[d] + at.tile), point.value);
   for (size_t d = 0; d < num_first; d++)
-    point.first[d] = vector_load(call->weights[call->input_of_first[d]] + at.tile);
+    point.first[d] = vector_once(vector_load(call->weights[call->input_of_first[d]] + at.tile));
   return point;
 }
 
@@ -143,18 +149,18 @@ RPINN_INLINE void forward_vector(JetPass pass, const JetCall *call, RpinnActivat
       is_input ? input_point(call, num_inputs, num_first, at) : hidden_point(call, num_first, at);
   ActivationValue s = activation_value(activation, point.value);
   ActivationSlopes slopes = activation_slopes(activation, point.value, s.value, s.kept);
-  vector_store_lanes(call->new_a[0] + at.element, s.value, at.count);
+  vector_store_lanes(call->new_a + at.element, s.value, at.count);
   if (activation != RPINN_ACTIVATION_TANH) vector_store_lanes(call->new_kept + at.element, s.kept, at.count);
   for (size_t d = 0; d < num_first; d++)
-    vector_store_lanes(call->new_a[1 + d] + at.element, slopes.first * point.first[d], at.count);
+    vector_store_lanes(call->new_a + in_channel(call, 1 + d, at), slopes.first * point.first[d], at.count);
   for (size_t l = 0; l < num_second; l++) {
     size_t channel = 1 + num_first + l;
     JetCurvature curvature = jet_curvature(num_first, call->hessians + l * num_first * num_first, &point);
     RealVector z_second =
-        is_input ? vector_fill(0) : vector_load_lanes(call->z[channel] + at.element, at.count);
+        is_input ? vector_fill(0) : vector_load_lanes(call->z + in_channel(call, channel, at), at.count);
     RealVector a_second = forward_second(activation_is_relative(activation), slopes, curvature.twice_form,
                                          is_input ? NULL : &z_second);
-    vector_store_lanes(call->new_a[channel] + at.element, a_second, at.count);
+    vector_store_lanes(call->new_a + in_channel(call, channel, at), a_second, at.count);
   }
 }
 
@@ -172,17 +178,17 @@ RPINN_INLINE OutputBars output_bars_at(const JetCall *call, Spot at) {
   const RealBits row = call->rows[at.tile];
   return (OutputBars){.point = at.point + (size_t)row,
                       .index = bits_load(call->rows + at.tile) - bits_fill(row),
-                      .weights = vector_load_lanes(call->output_weights + at.tile, at.count),
+                      .weights = vector_once(vector_load_lanes(call->output_weights + at.tile, at.count)),
                       .sum = vector_load(call->output_weight_sums + at.tile)};
 }
 
 /* abar of a channel: from memory, or below the output the product of the output's bar and weight. */
 RPINN_INLINE RealVector load_bar(JetPass pass, const JetCall *call, OutputBars *output, size_t channel,
                                  Spot at) {
-  if (pass != LAST_REVERSE) return vector_load_lanes(call->a_bars[channel] + at.element, at.count);
-  RealVector bar = vector_pick(call->output_bars[channel] + output->point, output->index);
+  if (pass != LAST_REVERSE) return vector_load_lanes(call->a_bars + in_channel(call, channel, at), at.count);
+  RealVector bar = vector_pick(call->output_bars + channel * call->num_points + output->point, output->index);
   output->sum =
-      vector_fma(bar, vector_load_lanes(call->output_inputs[channel] + at.element, at.count), output->sum);
+      vector_fma(bar, vector_load_lanes(call->a + in_channel(call, channel, at), at.count), output->sum);
   return bar * output->weights;
 }
 
@@ -192,7 +198,7 @@ RPINN_INLINE RealVector load_bar(JetPass pass, const JetCall *call, OutputBars *
 RPINN_INLINE JetPoint reverse_point(JetPass pass, const JetCall *call, RpinnActivation activation,
                                     size_t num_first, size_t num_second, const JetPoint *point, Spot at) {
   const bool is_relative = activation_is_relative(activation);
-  RealVector a = vector_load_lanes(call->a + at.element, at.count);
+  RealVector a = vector_once(vector_load_lanes(call->a + at.element, at.count));
   RealVector k =
       activation == RPINN_ACTIVATION_TANH ? a : vector_load_lanes(call->kept + at.element, at.count);
   ActivationSlopes slopes = activation_slopes(activation, point->value, a, k);
@@ -214,8 +220,9 @@ RPINN_INLINE JetPoint reverse_point(JetPass pass, const JetCall *call, RpinnActi
       bar.first[d] = vector_fma(bent, curvature.gradient[d], bar.first[d]);
     bar.value = vector_fma(slopes.half_third * base, curvature.twice_form, bar.value);
     if (pass != INPUT_REVERSE) {
-      bar.value = vector_fma(bent, vector_load_lanes(call->z[channel] + at.element, at.count), bar.value);
-      vector_store_lanes(call->z_bars[channel] + at.element, y, at.count);
+      bar.value =
+          vector_fma(bent, vector_load_lanes(call->z + in_channel(call, channel, at), at.count), bar.value);
+      vector_store_lanes(call->z_bars + in_channel(call, channel, at), y, at.count);
     }
   }
   if (pass == LAST_REVERSE) vector_store(call->output_weight_sums + at.tile, output.sum);
@@ -226,9 +233,9 @@ RPINN_INLINE void hidden_reverse_vector(JetPass pass, const JetCall *call, Rpinn
                                         size_t num_first, size_t num_second, Spot at) {
   JetPoint point = hidden_point(call, num_first, at);
   JetPoint bar = reverse_point(pass, call, activation, num_first, num_second, &point, at);
-  vector_store_lanes(call->z_bars[0] + at.element, bar.value, at.count);
+  vector_store_lanes(call->z_bars + at.element, bar.value, at.count);
   for (size_t d = 0; d < num_first; d++)
-    vector_store_lanes(call->z_bars[1 + d] + at.element, bar.first[d], at.count);
+    vector_store_lanes(call->z_bars + in_channel(call, 1 + d, at), bar.first[d], at.count);
   tile_add(call->bias_sums + at.tile, bar.value);
 }
 
@@ -328,62 +335,67 @@ RPINN_INLINE void call_set_inputs(JetCall *call, const RpinnJetRun *run, const R
   for (size_t d = 0; d < run->num_first; d++) call->input_of_first[d] = inputs->input_of_first[d];
 }
 
-static void hidden_forward(const RpinnJetRun *run, const Real *bias, const Real *const *z, Real *const *a,
-                           Real *kept) {
-  JetCall call = {.hessians = run->hessians, .bias = bias, .new_kept = kept};
-  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) {
-    call.z[c] = z[c];
-    call.new_a[c] = a[c];
-  }
+RPINN_INLINE JetCall call_of(const RpinnJetRun *run, const Real *bias) {
+  return (JetCall){.hessians = run->hessians,
+                   .num_points = run->num_points,
+                   .num_elements = run->num_points * run->width,
+                   .bias = bias};
+}
+
+static void hidden_forward(const RpinnJetRun *run, const Real *bias, const Real *z, Real *a, Real *kept) {
+  JetCall call = call_of(run, bias);
+  call.z = z;
+  call.new_a = a;
+  call.new_kept = kept;
   jet_pass(HIDDEN_FORWARD, run, &call);
 }
 
-static void hidden_reverse(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *a,
-                           const Real *kept, const Real *const *a_bars, Real *const *z_bars,
-                           Real *bias_sums) {
-  JetCall call = {.hessians = run->hessians, .bias = bias, .a = a, .kept = kept, .bias_sums = bias_sums};
-  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) {
-    call.z[c] = z[c];
-    call.a_bars[c] = a_bars[c];
-    call.z_bars[c] = z_bars[c];
-  }
+static void hidden_reverse(const RpinnJetRun *run, const Real *bias, const Real *z, const Real *a,
+                           const Real *kept, const Real *a_bars, Real *z_bars, Real *bias_sums) {
+  JetCall call = call_of(run, bias);
+  call.z = z;
+  call.a = a;
+  call.kept = kept;
+  call.a_bars = a_bars;
+  call.z_bars = z_bars;
+  call.bias_sums = bias_sums;
   jet_pass(HIDDEN_REVERSE, run, &call);
 }
 
-static void last_reverse(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *const *a,
-                         const Real *kept, const Real *weights, const Real *const *output_bars,
-                         Real *const *z_bars, Real *bias_sums, Real *weight_sums) {
-  JetCall call = {.hessians = run->hessians,
-                  .bias = bias,
-                  .a = a[0],
-                  .kept = kept,
-                  .bias_sums = bias_sums,
-                  .rows = run->rows,
-                  .output_weights = weights,
-                  .output_weight_sums = weight_sums};
-  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) {
-    call.z[c] = z[c];
-    call.output_inputs[c] = a[c];
-    call.output_bars[c] = output_bars[c];
-    call.z_bars[c] = z_bars[c];
-  }
+static void last_reverse(const RpinnJetRun *run, const Real *bias, const Real *z, const Real *a,
+                         const Real *kept, const Real *weights, const Real *output_bars, Real *z_bars,
+                         Real *bias_sums, Real *weight_sums) {
+  JetCall call = call_of(run, bias);
+  call.z = z;
+  call.a = a;
+  call.kept = kept;
+  call.z_bars = z_bars;
+  call.bias_sums = bias_sums;
+  call.rows = run->rows;
+  call.output_weights = weights;
+  call.output_bars = output_bars;
+  call.output_weight_sums = weight_sums;
   jet_pass(LAST_REVERSE, run, &call);
 }
 
-static void input_forward(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
-                          Real *const *a, Real *kept) {
-  JetCall call = {.hessians = run->hessians, .bias = bias, .new_kept = kept};
+static void input_forward(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias, Real *a,
+                          Real *kept) {
+  JetCall call = call_of(run, bias);
   call_set_inputs(&call, run, inputs);
-  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) call.new_a[c] = a[c];
+  call.new_a = a;
+  call.new_kept = kept;
   jet_pass(INPUT_FORWARD, run, &call);
 }
 
 static void input_reverse(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
-                          const Real *a, const Real *kept, const Real *const *a_bars, Real *bias_sums,
+                          const Real *a, const Real *kept, const Real *a_bars, Real *bias_sums,
                           Real *const *weight_sums) {
-  JetCall call = {.hessians = run->hessians, .bias = bias, .a = a, .kept = kept, .bias_sums = bias_sums};
+  JetCall call = call_of(run, bias);
   call_set_inputs(&call, run, inputs);
-  for (size_t c = 0; c < 1 + run->num_first + run->num_second; c++) call.a_bars[c] = a_bars[c];
+  call.a = a;
+  call.kept = kept;
+  call.a_bars = a_bars;
+  call.bias_sums = bias_sums;
   for (size_t d = 0; d < inputs->num_inputs; d++) call.weight_sums[d] = weight_sums[d];
   jet_pass(INPUT_REVERSE, run, &call);
 }

@@ -61,25 +61,25 @@ typedef struct RpinnPointwise {
   void (*activation_evaluate)(RpinnActivation activation, size_t count, const Real *z,
                               Real *const derivatives[4]);
 
-  /* z[0] holds the products without the bias; writes a[c], and kept [num_elements] (not used for tanh). */
-  void (*hidden_forward)(const RpinnJetRun *run, const Real *bias, const Real *const *z, Real *const *a,
-                         Real *kept);
-  /* a_bars[c], z_bars[c]: the derivatives of the energy with respect to a[c] and z[c]; may be the same
-   * arrays. a is the value channel only. Adds to the tile bias_sums. */
-  void (*hidden_reverse)(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *a,
-                         const Real *kept, const Real *const *a_bars, Real *const *z_bars, Real *bias_sums);
-  /* hidden_reverse for the layer below the output, where a_bars[c] = output_bars[c][point] weights[unit]. a
-   * has all channels; weights is a tile; output_bars[c] can be read RPINN_REAL_GROUP elements beyond the last
-   * point, of any finite value. Adds to the tile weight_sums the gradient of the weights. */
-  void (*last_reverse)(const RpinnJetRun *run, const Real *bias, const Real *const *z, const Real *const *a,
-                       const Real *kept, const Real *weights, const Real *const *output_bars,
-                       Real *const *z_bars, Real *bias_sums, Real *weight_sums);
+  /* Arrays of all channels: z, a and their bars are [channel][point][unit]. */
+
+  /* The value of z is that of the products, without the bias; writes a, and kept [num_elements] (not used for tanh). */
+  void (*hidden_forward)(const RpinnJetRun *run, const Real *bias, const Real *z, Real *a, Real *kept);
+  /* a_bars, z_bars: the derivatives of the energy with respect to a and z; may be the same array. Of a only the value is
+   * read. Adds to the tile bias_sums. */
+  void (*hidden_reverse)(const RpinnJetRun *run, const Real *bias, const Real *z, const Real *a,
+                         const Real *kept, const Real *a_bars, Real *z_bars, Real *bias_sums);
+  /* hidden_reverse for the layer below the output, where abar = output_bars[channel][point] weights[unit]. All channels of a are
+   * read; weights is a tile; output_bars can be read RPINN_REAL_GROUP elements beyond its end, of any finite value. Adds to the tile
+   * weight_sums the gradient of the weights. */
+  void (*last_reverse)(const RpinnJetRun *run, const Real *bias, const Real *z, const Real *a,
+                       const Real *kept, const Real *weights, const Real *output_bars, Real *z_bars,
+                       Real *bias_sums, Real *weight_sums);
   /* The same for the first layer. Adds to the tiles bias_sums and weight_sums[num_inputs]. */
-  void (*input_forward)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias,
-                        Real *const *a, Real *kept);
+  void (*input_forward)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias, Real *a,
+                        Real *kept);
   void (*input_reverse)(const RpinnJetRun *run, const RpinnJetInputs *inputs, const Real *bias, const Real *a,
-                        const Real *kept, const Real *const *a_bars, Real *bias_sums,
-                        Real *const *weight_sums);
+                        const Real *kept, const Real *a_bars, Real *bias_sums, Real *const *weight_sums);
 
   /* The last layer, one output: bars[row][u] = output_bars[row] weights[u]; weight_sums[u] += sum_row output_bars[row] a[row][u]. */
   void (*output_reverse)(size_t num_rows, size_t width, const Real *a, const Real *weights,

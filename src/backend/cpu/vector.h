@@ -52,6 +52,16 @@ RPINN_INLINE RealVector vector_load(const Real *source) {
   return result;
 }
 
+/* A value that is used more than once, loaded once: a compiler may read memory for each use. */
+RPINN_INLINE RealVector vector_once(RealVector value) {
+#if defined(RPINN_ISA_IS_AVX512)
+  __asm__("" : "+v"(value));
+#elif defined(RPINN_ISA_IS_AVX2)
+  __asm__("" : "+x"(value));
+#endif
+  return value;
+}
+
 RPINN_INLINE void vector_store(Real *target, RealVector value) {
   memcpy(target, &value, sizeof value);
 }
