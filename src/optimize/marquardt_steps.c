@@ -33,12 +33,14 @@ static double divisor_of(const RpinnMarquardt *self) {
 }
 
 static void invert_damping(RpinnMarquardt *self) {
-  double factor = 1 / divisor_of(self);
-  for (size_t j = 0; j < self->squares.num_parameters; j++)
-    self->inverse[j] =
-        self->has_partial_prior
-            ? 1 / (self->prior_square[j] + self->damping * rpinn_marquardt_damping_scale(self, j))
-            : factor * self->base_inverse[j];
+  const size_t N = self->squares.num_parameters;
+  const double factor = 1 / divisor_of(self), *base_inverse = self->base_inverse;
+  double *inverse = self->inverse;
+  if (self->has_partial_prior)
+    for (size_t j = 0; j < N; j++)
+      inverse[j] = 1 / (self->prior_square[j] + self->damping * rpinn_marquardt_damping_scale(self, j));
+  else
+    for (size_t j = 0; j < N; j++) inverse[j] = factor * base_inverse[j];
 }
 
 /* ---- conjugate gradients ---- */
@@ -97,8 +99,7 @@ bool rpinn_marquardt_data_matrix(RpinnMarquardt *self) {
   fill_factor(self);
   self->phase = RPINN_MARQUARDT_DATA_ROWS;
   if (!self->prior_root) return false;
-  for (size_t j = 0; j < self->squares.num_parameters; j++)
-    self->step[j] = self->inverse[j] * rpinn_marquardt_prior_pull(self, j);
+  rpinn_marquardt_scale_pull(self);
   return rpinn_marquardt_ask_times(self, self->step, self->trial.rows);
 }
 
@@ -112,8 +113,7 @@ bool rpinn_marquardt_data_rows(RpinnMarquardt *self) {
 }
 
 bool rpinn_marquardt_data_step(RpinnMarquardt *self) {
-  for (size_t j = 0; j < self->squares.num_parameters; j++)
-    self->step[j] = -self->inverse[j] * (rpinn_marquardt_prior_pull(self, j) + self->product[j]);
+  rpinn_marquardt_step_from_rows(self);
   self->phase = RPINN_MARQUARDT_TRY;
   return false;
 }
