@@ -55,6 +55,9 @@ static void others_are_refused(void **state) {
   fill_system(matrix, x);
   matrix[3 * ORDER + 3] = 0.1;
   assert_false(rpinn_dense_solve(ORDER, matrix, x));
+  fill_system(matrix, x);
+  x[2] = NAN;
+  assert_false(rpinn_dense_solve(ORDER, matrix, x));
 }
 
 /* ---- line search ---- */

@@ -75,14 +75,18 @@ void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const d
   }
 }
 
+static bool are_finite(size_t count, const double *x, size_t distance) {
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(x[i * distance])) return false;
+  return true;
+}
+
 /* A = L L^T in place. LAPACKE_dpotrf would look for NaN in all of A first, which takes as long as the factorisation of a small matrix: a NaN or an
  * infinity of a row comes to its pivot. */
 bool rpinn_dense_factor(size_t n, double *matrix) {
   if (n == 0) return true;
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, matrix, (int)n) != 0) return false;
-  for (size_t i = 0; i < n; i++)
-    if (!isfinite(matrix[i * n + i])) return false;
-  return true;
+  return are_finite(n, matrix, n + 1);
 }
 
 /* For one right-hand side: dpotrs would pack L for many. */
@@ -94,7 +98,7 @@ void rpinn_dense_solve_factored(size_t n, const double *factor, double *x) {
 bool rpinn_dense_solve(size_t n, double *matrix, double *x) {
   if (!rpinn_dense_factor(n, matrix)) return false;
   rpinn_dense_solve_factored(n, matrix, x);
-  return true;
+  return are_finite(n, x, 1);
 }
 
 bool rpinn_dense_invert_factored(size_t n, double *factor) {

@@ -23,7 +23,7 @@ enum { RPINN_DENSE_BLOCK = 256 };
 void rpinn_dense_gram(size_t rows, size_t columns, const double *matrix, const double *scale,
                       double *workspace, double *gram);
 /* Solve matrix x = x [n] for a symmetric positive definite matrix [n][n], which is overwritten by its
- * Cholesky factor. False when it is not positive definite to rounding, or not finite. */
+ * Cholesky factor. False when it is not positive definite to rounding, or it or the solution is not finite. */
 bool rpinn_dense_solve(size_t n, double *matrix, double *x);
 /* matrix = L L^T: the lower triangle is overwritten by L, the upper one is left alone. False as above. */
 bool rpinn_dense_factor(size_t n, double *matrix);
