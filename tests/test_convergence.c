@@ -7,6 +7,7 @@
 #include "autocovariance.h"
 #include "distributions.h"
 #include "nested_rhat.h"
+#include "normal_table.h"
 #include "random_stream.h"
 #include "rank_order.h"
 #include "rpinn/convergence.h"
@@ -33,6 +34,33 @@ static void normal_quantiles(void **state) {
   /* Back again, all along: Phi loses what p has lost, an ulp of p, and some in erfc. */
   for (double p = 1e-15; p < 0.5; p *= 1.01)
     check_relative(0.5 * erfc(-rpinn_normal_quantile(p) * sqrt(0.5)) / p, 1, 1e-13);
+}
+
+/* The share below y, and its slope, against erfc and exp: of one normal distribution, and of three. */
+static void shares_of_mixtures(void **state) {
+  static const double means[] = {-0.3, 0.1, 2}, precisions[] = {1, 10, 0.25};
+  RpinnNormalTable *table = rpinn_normal_table_create();
+  double slope, zero = 0, one = 1;
+  (void)state;
+  assert_non_null(table);
+  for (double z = -8.9995; z < 9; z += 0.00173) {
+    check_close(rpinn_normal_table_mixture(table, 1, &zero, &one, z, &slope), 0.5 * erfc(-z * sqrt(0.5)),
+                3e-16);
+    check_close(slope, exp(-0.5 * z * z) / sqrt(2 * acos(-1)), 2e-15);
+  }
+  for (double y = -3; y < 3; y += 0.1) {
+    double share = 0, density = 0;
+    for (size_t k = 0; k < 3; k++) {
+      double z = (y - means[k]) * precisions[k];
+      share += 0.5 * erfc(-z * sqrt(0.5)) / 3;
+      density += precisions[k] * exp(-0.5 * z * z) / sqrt(2 * acos(-1)) / 3;
+    }
+    check_close(rpinn_normal_table_mixture(table, 3, means, precisions, y, &slope), share, 3e-16);
+    check_close(slope, density, 1e-14);
+  }
+  assert_true(rpinn_normal_table_mixture(table, 1, &zero, &one, 9, &slope) == 1 && slope == 0);
+  assert_true(rpinn_normal_table_mixture(table, 1, &zero, &one, -infinite, &slope) == 0 && slope == 0);
+  rpinn_normal_table_destroy(table);
 }
 
 static void beta_quantiles(void **state) {
@@ -487,6 +515,7 @@ static void quantiles_at_the_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(normal_quantiles),
+                                     cmocka_unit_test(shares_of_mixtures),
                                      cmocka_unit_test(beta_quantiles),
                                      cmocka_unit_test(sorted_numbers),
                                      cmocka_unit_test(autocovariance_by_sums),

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "normal_table.h"
 #include "rank_interval.h"
 #include "run_record.h"
 #include "task_pool.h"
@@ -52,8 +53,9 @@ static RpinnStatus known_noise(RpinnContext *context, const RpinnRun *run, size_
 typedef struct Mixture {
   const RpinnContext *context; /* of the thread that called */
   const RpinnRun *run;
-  size_t num_draws, every;  /* of the kept draws */
-  double *centres, *noises; /* [num_draws] */
+  const RpinnNormalTable *table;
+  size_t num_draws, every;      /* of the kept draws */
+  double *centres, *precisions; /* [num_draws] c, 1 / s */
 } Mixture;
 
 /* noise_at: where a draw has its noise; SIZE_MAX: it is known. */
@@ -61,38 +63,41 @@ static void fill(const Mixture *mixture, size_t value, size_t noise_at, double n
   for (size_t k = 0; k < mixture->num_draws; k++) {
     const double *draw = rpinn_kept_draws_get(mixture->run->results.kept, k * mixture->every);
     mixture->centres[k] = draw[value];
-    mixture->noises[k] = noise_at == SIZE_MAX ? noise : draw[noise_at];
+    mixture->precisions[k] = 1 / (noise_at == SIZE_MAX ? noise : draw[noise_at]);
   }
 }
 
-/* F(y), and its slope. */
-static double share_below(const Mixture *mixture, double y, double *slope) {
-  static const double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794;
-  double sum = 0, slopes = 0;
+/* Where the mixture lies; false where it is none. */
+typedef struct Spread {
+  double low, high; /* all of it, but for 1e-19 */
+  double mean, deviation;
+} Spread;
+
+static bool find_spread(const Mixture *mixture, Spread *spread) {
+  double low = (double)INFINITY, high = -(double)INFINITY, sum = 0, squares = 0;
+  double count = (double)mixture->num_draws;
   for (size_t k = 0; k < mixture->num_draws; k++) {
-    double z = (y - mixture->centres[k]) / mixture->noises[k];
-    sum += 0.5 * erfc(-z * root_half);
-    slopes += inverse_root_two_pi * exp(-0.5 * z * z) / mixture->noises[k];
+    double c = mixture->centres[k], s = 1 / mixture->precisions[k];
+    if (!isfinite(c) || !(s > 0)) return false;
+    low = fmin(low, c - 9 * s);
+    high = fmax(high, c + 9 * s);
+    sum += c;
+    squares += c * c + s * s;
   }
-  *slope = slopes / (double)mixture->num_draws;
-  return sum / (double)mixture->num_draws;
+  double mean = sum / count;
+  *spread = (Spread){low, high, mean, sqrt(fmax(0, squares / count - mean * mean))};
+  return true;
 }
 
 /* Newton's method within a bracket that every step narrows. */
-static double quantile(const Mixture *mixture, double probability) {
-  double low = (double)INFINITY, high = -(double)INFINITY, mean = 0, square = 0;
-  for (size_t k = 0; k < mixture->num_draws; k++) {
-    double c = mixture->centres[k], s = mixture->noises[k];
-    if (!isfinite(c) || !(s > 0)) return (double)NAN;
-    low = fmin(low, c - 9 * s);
-    high = fmax(high, c + 9 * s);
-    mean += c / (double)mixture->num_draws;
-    square += (c * c + s * s) / (double)mixture->num_draws;
-  }
-  double y = mean + (probability < 0.5 ? -1.96 : 1.96) * sqrt(fmax(0, square - mean * mean));
+static double quantile(const Mixture *mixture, const Spread *spread, double probability) {
+  double low = spread->low, high = spread->high;
+  double y = spread->mean + (probability < 0.5 ? -1.96 : 1.96) * spread->deviation;
   double tolerance = 1e-6 * (high - low); /* the step after such a one would be of the order of its square */
   for (int step = 0; step < MAX_STEPS; step++) {
-    double slope, excess = share_below(mixture, y, &slope) - probability;
+    double slope, share = rpinn_normal_table_mixture(mixture->table, mixture->num_draws, mixture->centres,
+                                                     mixture->precisions, y, &slope);
+    double excess = share - probability;
     *(excess < 0 ? &low : &high) = y;
     double next = y - excess / slope;
     if (!(next > low && next < high)) next = 0.5 * (low + high);
@@ -123,8 +128,10 @@ static RpinnStatus make_band(void *worker, RpinnContext *context, RpinnTaskPool 
   if (t == run->problem->num_terms) return RPINN_OK;
   RPINN_TRY(known_noise(context, run, t, task % num_points, &noise));
   fill(mixture, task, place_of_noise(run, t), noise);
-  run->results.predictive_low[task] = quantile(mixture, 0.025);
-  run->results.predictive_high[task] = quantile(mixture, 0.975);
+  Spread spread;
+  if (!find_spread(mixture, &spread)) return RPINN_OK;
+  run->results.predictive_low[task] = quantile(mixture, &spread, 0.025);
+  run->results.predictive_high[task] = quantile(mixture, &spread, 0.975);
   return RPINN_OK;
 }
 
@@ -145,7 +152,7 @@ static RpinnStatus open_mixture(void *user, RpinnContext *context, RpinnTaskPool
   if (!mixture) return rpinn_fail_memory(context);
   *mixture = *plan;
   mixture->centres = (double *)(mixture + 1);
-  mixture->noises = mixture->centres + mixture->num_draws;
+  mixture->precisions = mixture->centres + mixture->num_draws;
   return RPINN_OK;
 }
 
@@ -173,6 +180,11 @@ RpinnStatus rpinn_run_make_predictive_bands(RpinnContext *context, RpinnRun *run
                                   .close_worker = free,
                                   .perform = make_band,
                                   .tick = is_interrupted};
-  RPINN_TRY(rpinn_task_pool_run(context, &options, &result));
+  RpinnNormalTable *table = rpinn_normal_table_create();
+  if (!table) return rpinn_fail_memory(context);
+  plan.table = table;
+  RpinnStatus status = rpinn_task_pool_run(context, &options, &result);
+  rpinn_normal_table_destroy(table);
+  RPINN_TRY(status);
   return result.interrupted ? rpinn_fail_interrupted(context) : RPINN_OK;
 }
