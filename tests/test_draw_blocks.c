@@ -162,8 +162,42 @@ static void an_end_and_a_refusal_are_handed_on(void **state) {
   rpinn_context_destroy(visit.context);
 }
 
+typedef struct Chosen {
+  size_t count;
+  uint64_t indices[8];
+} Chosen;
+
+static RpinnStatus choose(void *user, const RpinnVisitedDraw *draw) {
+  Chosen *chosen = user;
+  assert_int_equal(draw->draw, draw->stored->index);
+  check_close(draw->stored->parameters[0], parameter_of(draw->draw), 0);
+  assert_true(chosen->count < 8);
+  chosen->indices[chosen->count++] = draw->draw;
+  return RPINN_OK;
+}
+
+/* Members 3, 10, 17, … have failed: the k-th of the others is k + (k + 3) / 6. */
+static void some_draws_are_chosen_among_those_that_did_not_fail(void **state) {
+  Visit visit;
+  Chosen all = {0}, few = {0};
+  (void)state;
+  open_visit(&visit);
+  require(visit.context, rpinn_draw_store_visit_some(visit.context, visit.run.store, &visit.run.plan, 1000, 5,
+                                                     choose, &all));
+  assert_int_equal(all.count, 5);
+  for (uint64_t k = 0; k < 5; k++) assert_int_equal(all.indices[k], 1000 * k + (1000 * k + 3) / 6);
+  visit.run.plan.num_draws = 10; /* 0, 1, 2, 4, 5, 6, 7, 8, 9 */
+  require(visit.context,
+          rpinn_draw_store_visit_some(visit.context, visit.run.store, &visit.run.plan, 3, 8, choose, &few));
+  assert_int_equal(few.count, 3);
+  assert_true(few.indices[0] == 0 && few.indices[1] == 4 && few.indices[2] == 7);
+  rpinn_member_store_close(visit.run.store);
+  rpinn_context_destroy(visit.context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(draws_come_in_order_with_their_values),
-                                     cmocka_unit_test(an_end_and_a_refusal_are_handed_on)};
+                                     cmocka_unit_test(an_end_and_a_refusal_are_handed_on),
+                                     cmocka_unit_test(some_draws_are_chosen_among_those_that_did_not_fail)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

@@ -223,3 +223,18 @@ RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *st
   rpinn_store_release(query);
   return status;
 }
+
+RpinnStatus rpinn_member_store_list(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                                    RpinnStatus (*visit)(void *user, uint64_t index), void *user) {
+  sqlite3_stmt *query;
+  bool found;
+  RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_LIST, &query));
+  RpinnStatus status =
+      rpinn_store_look_up(context, store, query, rpinn_store_bind_range(query, range), &found);
+  while (status == RPINN_OK && found) {
+    status = visit(user, (uint64_t)sqlite3_column_int64(query, 0));
+    if (status == RPINN_OK) status = rpinn_store_look_up(context, store, query, SQLITE_OK, &found);
+  }
+  rpinn_store_release(query);
+  return status;
+}

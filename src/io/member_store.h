@@ -96,5 +96,8 @@ RpinnStatus rpinn_member_store_count_share(RpinnContext *context, RpinnMemberSto
 RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
                                      void *user);
+/* The same for the indices of those that did not fail, without their numbers being read. visit may visit the members. */
+RpinnStatus rpinn_member_store_list(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                                    RpinnStatus (*visit)(void *user, uint64_t index), void *user);
 
 #endif

@@ -70,6 +70,8 @@ static const char *const query_texts[RPINN_NUM_QUERIES] = {
     [RPINN_QUERY_BEHIND_LAST] = "SELECT max(member) + 1 FROM members WHERE member >= ? AND member < ?",
     [RPINN_QUERY_VISIT] = "SELECT member, failed, stop, checksum, parameters, statistics, trace FROM members "
                           "WHERE member >= ? AND member < ? ORDER BY member",
+    [RPINN_QUERY_LIST] =
+        "SELECT member FROM members WHERE member >= ? AND member < ? AND NOT failed ORDER BY member",
     [RPINN_QUERY_SET_TEXT] = "INSERT OR REPLACE INTO texts (key, value) VALUES (?, ?)",
     [RPINN_QUERY_GET_TEXT] = "SELECT value FROM texts WHERE key = ?",
     [RPINN_QUERY_VISIT_TEXTS] = "SELECT key, value FROM texts ORDER BY key",

@@ -100,18 +100,26 @@ typedef struct Visit {
   void *user;
 } Visit;
 
+/* Which draw has this index in the store; is it wanted? */
+static bool find_draw(const Visit *visit, uint64_t index, RpinnVisitedDraw *draw) {
+  *draw = (RpinnVisitedDraw){.draw = index};
+  if (visit->plan->is_corrected) draw->draw = index - corrected_keys;
+  if (visit->plan->has_chains) {
+    draw->chain = index >> CHAIN_BITS;
+    draw->is_warmup = !(index >> PHASE_BITS & 1);
+    draw->draw = index & UINT32_MAX;
+  }
+  return draw->is_warmup ? visit->warmup : draw->draw < visit->plan->num_draws;
+}
+
 static RpinnStatus visit_stored(void *user, const RpinnStoredMember *stored) {
   const Visit *visit = user;
   RpinnStoredMember own = *stored;
-  RpinnVisitedDraw draw = {.draw = stored->index, .stored = &own};
-  if (visit->plan->is_corrected) draw.draw = own.index = stored->index - corrected_keys;
-  if (visit->plan->has_chains) {
-    draw.chain = stored->index >> CHAIN_BITS;
-    draw.is_warmup = !(stored->index >> PHASE_BITS & 1);
-    draw.draw = stored->index & UINT32_MAX;
-  }
-  bool wanted = draw.is_warmup ? visit->warmup : draw.draw < visit->plan->num_draws;
-  return wanted ? visit->visit(visit->user, &draw) : RPINN_OK;
+  RpinnVisitedDraw draw;
+  if (!find_draw(visit, stored->index, &draw)) return RPINN_OK;
+  if (visit->plan->is_corrected) own.index = draw.draw;
+  draw.stored = &own;
+  return visit->visit(visit->user, &draw);
 }
 
 RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *store, const RpinnDrawPlan *plan,
@@ -120,6 +128,32 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    void *user) {
   Visit own = {plan, warmup, visit, user};
   return rpinn_member_store_visit(context, store, range_of(plan, 0), visit_stored, &own);
+}
+
+typedef struct SomeDraws {
+  RpinnContext *context;
+  RpinnMemberStore *store;
+  Visit visit;
+  uint64_t every, most, seen;
+} SomeDraws;
+
+static RpinnStatus visit_if_chosen(void *user, uint64_t index) {
+  SomeDraws *some = user;
+  RpinnVisitedDraw draw;
+  if (!find_draw(&some->visit, index, &draw)) return RPINN_OK;
+  uint64_t number = some->seen++;
+  if (number % some->every != 0 || number / some->every >= some->most) return RPINN_OK;
+  return rpinn_member_store_visit(some->context, some->store, (RpinnStoreRange){index, index + 1},
+                                  visit_stored, &some->visit);
+}
+
+RpinnStatus rpinn_draw_store_visit_some(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t every, uint64_t most,
+                                        RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                        void *user) {
+  SomeDraws some = {
+      .context = context, .store = store, .visit = {plan, false, visit, user}, .every = every, .most = most};
+  return rpinn_member_store_list(context, store, range_of(plan, 0), visit_if_chosen, &some);
 }
 
 RpinnStatus rpinn_draw_store_visit_from(RpinnContext *context, RpinnMemberStore *store,

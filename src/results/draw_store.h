@@ -71,6 +71,12 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    bool warmup,
                                    RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
                                    void *user);
+/* The same for every `every`-th of the draws that did not fail, the first of them included, and at most `most`: no others are
+ * read. */
+RpinnStatus rpinn_draw_store_visit_some(RpinnContext *context, RpinnMemberStore *store,
+                                        const RpinnDrawPlan *plan, uint64_t every, uint64_t most,
+                                        RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                        void *user);
 /* The same for draws first … plan->num_draws - 1 of a plan without chains. */
 RpinnStatus rpinn_draw_store_visit_from(RpinnContext *context, RpinnMemberStore *store,
                                         const RpinnDrawPlan *plan, uint64_t first,

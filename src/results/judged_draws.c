@@ -18,8 +18,6 @@ static uint32_t attempt_of(const RpinnRun *run, const RpinnStoredMember *stored)
 static RpinnStatus keep_draw(void *user, const RpinnVisitedDraw *draw) {
   RpinnJudgedDraws *draws = user;
   size_t length = rpinn_posterior_num_drawn(draws->posterior);
-  if (draw->stored->failed || draws->seen++ % draws->every != 0) return RPINN_OK;
-  if (draws->count == RPINN_MAX_JUDGED_DRAWS) return RPINN_OK;
   draws->streams[draws->count] =
       rpinn_run_stream_member(draw->stored->index, attempt_of(draws->run, draw->stored));
   memcpy(draws->theta + draws->count++ * length, draw->stored->parameters, length * sizeof(double));
@@ -31,7 +29,7 @@ RpinnStatus rpinn_judged_draws_open(RpinnContext *context, const RpinnRun *run, 
   size_t M = posterior->model.num_rows, N = posterior->model.num_parameters,
          length = rpinn_posterior_num_drawn(posterior);
   *draws = (RpinnJudgedDraws){.context = context, .run = run, .posterior = posterior};
-  draws->every = (run->results.num_draws + RPINN_MAX_JUDGED_DRAWS - 1) / RPINN_MAX_JUDGED_DRAWS;
+  uint64_t every = (run->results.num_draws + RPINN_MAX_JUDGED_DRAWS - 1) / RPINN_MAX_JUDGED_DRAWS;
   draws->theta = calloc(RPINN_MAX_JUDGED_DRAWS * length + M + 3 * N + 1, sizeof(double));
   if (!draws->theta) return rpinn_fail_memory(context);
   draws->offsets = draws->theta + RPINN_MAX_JUDGED_DRAWS * length;
@@ -42,7 +40,8 @@ RpinnStatus rpinn_judged_draws_open(RpinnContext *context, const RpinnRun *run, 
     memcpy(draws->theta + N, posterior->eta, posterior->num_noises * sizeof(double));
     draws->count = 1;
   } else
-    RPINN_TRY(rpinn_draw_store_visit(context, run->store, &run->plan, false, keep_draw, draws));
+    RPINN_TRY(rpinn_draw_store_visit_some(context, run->store, &run->plan, every, RPINN_MAX_JUDGED_DRAWS,
+                                          keep_draw, draws));
   RPINN_TRY(rpinn_double_target_open(context, posterior, &draws->target));
   draws->squares = draws->target.squares;
   draws->squares.prior_root = draws->root;

@@ -14,7 +14,6 @@ typedef struct RpinnJudgedDraws {
   RpinnPosterior *posterior;
   RpinnDoubleTarget target;
   size_t count;
-  uint64_t seen, every;
   uint64_t streams[RPINN_MAX_JUDGED_DRAWS]; /* of the offsets */
   double *theta;                            /* [count][N + K] with the noise of each where it is not known */
   double *offsets;           /* [M + N] of the draw that was set up; zero for methods without */

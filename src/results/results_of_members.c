@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member_gain.h"
 #include "member_statistics.h"
 #include "results_pass.h"
 
@@ -29,10 +30,16 @@ RpinnStatus rpinn_results_keep_member(RpinnResultsPass *pass, const RpinnStoredM
   return RPINN_OK;
 }
 
+typedef struct Count {
+  RpinnResultsPass *pass;
+  RpinnGainRule rule;
+} Count;
+
 /* The first pass looks at lengths and counts: whether weights apply depends on all members. */
 static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   const RpinnStoredMember *member = draw->stored;
-  const RpinnResultsPass *pass = user;
+  const Count *count = user;
+  const RpinnResultsPass *pass = count->pass;
   RpinnRunResults *results = &pass->run->results;
   RPINN_TRY(rpinn_results_check_lengths(pass, member));
   results->num_members++;
@@ -40,7 +47,9 @@ static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
   results->num_converged += member->statistics[RPINN_MEMBER_CONVERGED] > 0;
   results->stops[stop_of_name(member->stop)]++;
-  return RPINN_OK;
+  if (member->failed || !rpinn_run_draws_are_minimisers(pass->run)) return RPINN_OK;
+  double gain = rpinn_member_gain(&count->rule, member);
+  return rpinn_kept_draws_add(results->gains, results->num_members, &gain);
 }
 
 /* What the file holds of a member's statistics: all but its time, which differs from run to run. */
@@ -110,7 +119,8 @@ RpinnStatus rpinn_results_count_members(RpinnResultsPass *pass) {
   const RpinnRun *run = pass->run;
   const RpinnRunResults *results = &run->results;
   RpinnDrawPlan members = rpinn_draw_plan_of_members(&run->plan);
-  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &members, false, count_member, pass));
+  Count count = {.pass = pass, .rule = rpinn_gain_rule_of(run)};
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &members, false, count_member, &count));
   if (!results->num_members)
     return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder}, "this run has no member yet");
   if (results->num_members > results->num_failed) return RPINN_OK;

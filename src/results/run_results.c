@@ -156,10 +156,11 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   results->likelihoods = rpinn_kept_draws_create(1, results->keep_every);
   results->statistics = rpinn_kept_draws_create(
       num_statistics, rpinn_keep_every(num_draws, num_statistics, KEPT_STATISTICS_BYTES));
+  results->gains = rpinn_kept_draws_create(1, 1);
   pass->workers = calloc(run->num_posteriors, sizeof *pass->workers);
   pass->moments = rpinn_moments_create(count);
   if (!results->mean || !results->deviation || !results->low || !results->kept || !results->likelihoods ||
-      !results->statistics || !pass->workers || !pass->moments)
+      !results->statistics || !results->gains || !pass->workers || !pass->moments)
     return rpinn_fail_memory(pass->context);
   results->median = results->low + count;
   results->high = results->median + count;
@@ -213,4 +214,5 @@ void rpinn_run_free_results(RpinnRun *run) {
   rpinn_kept_draws_destroy(results->kept);
   rpinn_kept_draws_destroy(results->likelihoods);
   rpinn_kept_draws_destroy(results->statistics);
+  rpinn_kept_draws_destroy(results->gains);
 }

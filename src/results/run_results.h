@@ -30,6 +30,7 @@ typedef struct RpinnRunResults {
   RpinnKeptDraws *kept;        /* outputs of kept draws */
   RpinnKeptDraws *likelihoods; /* their log likelihoods, of all rows; none are kept without posterior.nc */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
+  RpinnKeptDraws *gains; /* what each member that did not fail had to gain yet, where they are minimisers */
   size_t keep_every;
   size_t num_traces; /* of members that did not fail, evenly chosen, the first of them included */
   RpinnLossTrace traces[RPINN_MAX_LOSS_TRACES];

@@ -16,67 +16,27 @@ typedef struct Collection {
   RpinnRowEvidence *rows; /* the run's */
   RpinnVerdictEvidence evidence;
   RpinnArena *arena;
-  double progress_tolerance, progress_amount; /* of the stop rule */
-  double widest_prior;                        /* the largest deviation of a parameter's prior */
-  size_t num_gains;
-  double *gains; /* [members] */
 } Collection;
 
 /* ---- members ---- */
-
-/* By how much the loss fell over the last tenth of the iterations. */
-static double last_fall(const RpinnStoredMember *member) {
-  double loss = member->statistics[RPINN_MEMBER_LOSS], before = (double)NAN,
-         from = 0.9 * member->statistics[RPINN_MEMBER_ITERATIONS];
-  for (size_t k = 0; k < member->num_trace && member->trace[2 * k] <= from; k++)
-    before = fmin(before, member->trace[2 * k + 1]);
-  return fmax(before - loss, 0);
-}
-
-/* What a member still had to gain, in nats, when it stopped. A Gauss–Newton step gains at most g^2 s^2 / 2, because its
- * curvature is nowhere below that of the prior, 1 / s^2. Before that bound is small: what the stop rule let pass, or what was
- * gained in the end where only the budget stopped it. */
-static double gain_of(const Collection *collection, const RpinnStoredMember *member) {
-  double gradient = member->statistics[RPINN_MEMBER_GRADIENT_NORM],
-         bound = 0.5 * gradient * gradient * collection->widest_prior * collection->widest_prior;
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL))) return isfinite(bound) ? bound : 0;
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_DECREASE_SMALL)))
-    return fmin(bound, collection->progress_amount);
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_NO_PROGRESS)))
-    return fmin(bound, fmax(collection->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS],
-                            collection->progress_amount));
-  return fmin(bound, last_fall(member));
-}
-
-static RpinnStatus look_at_member(void *user, const RpinnVisitedDraw *draw) {
-  Collection *collection = user;
-  if (!draw->stored->failed) collection->gains[collection->num_gains++] = gain_of(collection, draw->stored);
-  return RPINN_OK;
-}
 
 static int compare_numbers(const void *left, const void *right) {
   const double *a = left, *b = right;
   return (*a > *b) - (*a < *b);
 }
 
+/* What they still had to gain, which the pass over them has kept. */
 static RpinnStatus look_at_members(Collection *collection) {
-  const RpinnRun *run = collection->run;
-  const RpinnEnergyModel *model = &run->posteriors[0]->model;
-  const RpinnSettingsValues *settings = &run->problem->settings;
-  collection->progress_tolerance = fmax(0, settings->values[RPINN_SETTING_PROGRESS_TOLERANCE].number);
-  collection->progress_amount = fmax(0, settings->values[RPINN_SETTING_PROGRESS_AMOUNT].number);
-  for (size_t j = 0; j < model->num_parameters; j++)
-    collection->widest_prior = fmax(collection->widest_prior, 1 / model->prior_root[j]);
-  collection->gains = RPINN_ARENA_NEW(collection->arena, double, run->results.num_members);
-  if (!collection->gains) return rpinn_fail_memory(collection->context);
-  RPINN_TRY(
-      rpinn_draw_store_visit(collection->context, run->store, &run->plan, false, look_at_member, collection));
+  const RpinnKeptDraws *kept = collection->run->results.gains;
+  size_t count = rpinn_kept_draws_count(kept);
+  double *gains = RPINN_ARENA_NEW(collection->arena, double, count);
+  if (!gains) return rpinn_fail_memory(collection->context);
   RpinnVerdictEvidence *evidence = &collection->evidence;
-  qsort(collection->gains, collection->num_gains, sizeof(double), compare_numbers);
-  evidence->num_minimised = (double)collection->num_gains;
-  for (size_t k = 0; k < collection->num_gains; k++)
-    evidence->num_unconverged += !(collection->gains[k] <= RPINN_GAIN_LIMIT);
-  evidence->median_gain = collection->num_gains ? collection->gains[collection->num_gains / 2] : 0;
+  for (size_t k = 0; k < count; k++) gains[k] = *rpinn_kept_draws_get(kept, k);
+  qsort(gains, count, sizeof(double), compare_numbers);
+  evidence->num_minimised = (double)count;
+  for (size_t k = 0; k < count; k++) evidence->num_unconverged += !(gains[k] <= RPINN_GAIN_LIMIT);
+  evidence->median_gain = count ? gains[count / 2] : 0;
   collection->rows->num_unconverged = evidence->num_unconverged;
   collection->rows->median_gain = evidence->median_gain;
   return RPINN_OK;
