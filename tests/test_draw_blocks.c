@@ -162,6 +162,45 @@ static void an_end_and_a_refusal_are_handed_on(void **state) {
   rpinn_context_destroy(visit.context);
 }
 
+/* One bit of the number that member `index` has as its parameter. */
+static void damage(RpinnContext *context, RpinnRun *run, uint64_t index) {
+  enum { MOST_BYTES = 8 << 20 };
+  double number = parameter_of(index);
+  unsigned char *bytes = malloc(MOST_BYTES);
+  rpinn_member_store_close(run->store);
+  FILE *file = fopen("blocks.db", "r+b");
+  assert_true(bytes && file);
+  size_t place = 0, size = fread(bytes, 1, MOST_BYTES, file);
+  while (place + sizeof number <= size && memcmp(bytes + place, &number, sizeof number) != 0) place++;
+  assert_true(place + sizeof number <= size);
+  bytes[place] ^= 1;
+  assert_int_equal(fseek(file, (long)place, SEEK_SET), 0);
+  assert_int_equal(fwrite(bytes + place, 1, 1, file), 1);
+  fclose(file);
+  free(bytes);
+  require(context, rpinn_member_store_open(context, "blocks.db", "blocks", &run->store));
+}
+
+/* What stands before a damaged draw is handed on, and it is named, whether it is computed or refused. */
+static void damaged_draws_are_found(void **state) {
+  static const char message[] = "'blocks.db' is damaged: member 4200 has a wrong checksum";
+  Visit visit;
+  (void)state;
+  open_visit(&visit);
+  damage(visit.context, &visit.run, 4200);
+  for (size_t threads = 1; threads <= NUM_THREADS; threads += NUM_THREADS - 1) {
+    assert_int_equal(perform(&visit, threads), RPINN_ERROR_INPUT);
+    assert_string_equal(rpinn_context_error(visit.context)->message, message);
+    assert_int_equal(visit.next, 4200);
+    rpinn_context_clear_error(visit.context);
+  }
+  visit.refuse = 4200;
+  assert_int_equal(perform(&visit, NUM_THREADS), RPINN_ERROR_INPUT);
+  assert_string_equal(rpinn_context_error(visit.context)->message, message);
+  rpinn_member_store_close(visit.run.store);
+  rpinn_context_destroy(visit.context);
+}
+
 typedef struct Chosen {
   size_t count;
   uint64_t indices[8];
@@ -198,6 +237,7 @@ static void some_draws_are_chosen_among_those_that_did_not_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(draws_come_in_order_with_their_values),
                                      cmocka_unit_test(an_end_and_a_refusal_are_handed_on),
+                                     cmocka_unit_test(damaged_draws_are_found),
                                      cmocka_unit_test(some_draws_are_chosen_among_those_that_did_not_fail)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

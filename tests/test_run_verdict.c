@@ -4,6 +4,8 @@
 #include "temporary_folder.h"
 
 #include "linearisation.h"
+#include "member_gain.h"
+#include "member_statistics.h"
 #include "run_record.h"
 
 /* Output weights alone are free: linear in them. */
@@ -111,6 +113,32 @@ static void what_members_had_to_gain(void **state) {
 }
 
 /* With a prior of a tenth of what the data ask for, half of its pull moves predictions far. */
+/* The bound by the gradient is 0.5 * 0.5^2 * 2^2. */
+static void gains_by_stop(void **state) {
+  const RpinnGainRule rule = {.progress_tolerance = 1e-4, .progress_amount = 0.1, .widest_prior = 2};
+  static const struct {
+    RpinnStop stop;
+    double loss, gain;
+  } cases[] = {{RPINN_STOP_GRADIENT_SMALL, 20, 0.5}, {RPINN_STOP_DECREASE_SMALL, 20, 0.1},
+               {RPINN_STOP_NO_PROGRESS, 20, 0.1},    {RPINN_STOP_NO_PROGRESS, 3000, 0.3},
+               {RPINN_STOP_NO_PROGRESS, 1e6, 0.5},   {RPINN_STOP_BUDGET, 20, 0.25},
+               {RPINN_STOP_BUDGET, 10, 0.5}};
+  double trace[] = {0, 50, 90, 20.25, 95, 20.125}; /* the last tenth of 100 iterations begins at 20.25 */
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    double statistics[RPINN_NUM_MEMBER_STATISTICS] = {0};
+    statistics[RPINN_MEMBER_LOSS] = cases[k].loss;
+    statistics[RPINN_MEMBER_GRADIENT_NORM] = 0.5;
+    statistics[RPINN_MEMBER_ITERATIONS] = 100;
+    RpinnStoredMember member = {.statistics = statistics,
+                                .num_statistics = RPINN_NUM_MEMBER_STATISTICS,
+                                .num_trace = 3,
+                                .trace = trace,
+                                .stop = rpinn_stop_name(cases[k].stop)};
+    check_close(rpinn_member_gain(&rule, &member), cases[k].gain, 1e-15);
+  }
+}
+
 static void prior_that_presses(void **state) {
   (void)state;
   const char *const narrow[] = {"method", "rpinn", "samples", "40",         "prior_scale", "0.1", "optimizer",
@@ -125,6 +153,6 @@ static void prior_that_presses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rows_that_others_foretell),
                                      cmocka_unit_test(what_members_had_to_gain),
-                                     cmocka_unit_test(prior_that_presses)};
+                                     cmocka_unit_test(gains_by_stop), cmocka_unit_test(prior_that_presses)};
   return cmocka_run_group_tests(tests, enter_temporary_folder, leave_temporary_folder);
 }

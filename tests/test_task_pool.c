@@ -194,6 +194,27 @@ static void every_task_is_done_once_and_its_events_are_in_order(void **state) {
   }
 }
 
+/* Tasks are done while the caller does something else, as far as the queue has room; stopped, none is begun any more. */
+static void threads_work_before_the_caller_waits(void **state) {
+  (void)state;
+  for (int stops = 0; stops < 2; stops++) {
+    Bench *bench = bench_open(3, 60);
+    RpinnTaskPool *pool;
+    bench->events_per_task = 1;
+    bench->wait_for_stop = stops;
+    assert_int_equal(rpinn_task_pool_start(bench->context, &bench->options, &pool), RPINN_OK);
+    while (atomic_load(&bench->made) < (stops ? 0 : 60) || atomic_load(&bench->begun) < 3) pause_for(1e-3);
+    assert_int_equal(bench->handled, 0);
+    if (stops) rpinn_task_pool_stop(pool);
+    assert_int_equal(rpinn_task_pool_finish(bench->context, pool, &bench->result), RPINN_OK);
+    assert_int_equal(bench->handled, bench->made);
+    assert_int_equal(bench->begun, stops ? 3 : 60);
+    assert_int_equal(bench->freed, bench->made);
+    assert_int_equal(bench->closed, 3);
+    bench_shut(bench);
+  }
+}
+
 /* Also more of them than the queue holds; without a log in the caller's context nobody hears them. */
 static void what_tasks_log_reaches_the_caller(void **state) {
   (void)state;
@@ -388,6 +409,7 @@ static void the_time_limit_is_kept(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_task_is_done_once_and_its_events_are_in_order),
+                                     cmocka_unit_test(threads_work_before_the_caller_waits),
                                      cmocka_unit_test(what_tasks_log_reaches_the_caller),
                                      cmocka_unit_test(tasks_done_before_are_left_out),
                                      cmocka_unit_test(the_tick_sees_what_is_counted),

@@ -30,6 +30,8 @@ struct RpinnTaskPool {
   atomic_bool stop, out_of_time;
   atomic_uint_fast64_t counted;
   double started;
+  size_t num_started;
+  struct Worker *workers; /* [num_threads], of which num_started are at work */
 };
 
 typedef struct Worker {
@@ -173,7 +175,7 @@ static News pop(RpinnTaskPool *pool, bool *over) {
   return news;
 }
 
-static void stop(RpinnTaskPool *pool) {
+void rpinn_task_pool_stop(RpinnTaskPool *pool) {
   pthread_mutex_lock(&pool->mutex);
   atomic_store(&pool->stop, true);
   pthread_cond_broadcast(&pool->has_tasks);
@@ -201,7 +203,7 @@ static RpinnStatus drain(RpinnContext *context, RpinnTaskPool *pool, RpinnTaskPo
       result->interrupted |= options->tick(options->user, atomic_load(&pool->counted));
     }
     if (status == RPINN_OK) status = serve(pool);
-    if (status != RPINN_OK || result->interrupted) stop(pool);
+    if (status != RPINN_OK || result->interrupted) rpinn_task_pool_stop(pool);
     News news = pop(pool, &over);
     if (news.event && status == RPINN_OK) status = options->handle(options->user, news.event);
     if (news.event) options->free_event(news.event);
@@ -220,46 +222,76 @@ static void steady_cond_init(pthread_cond_t *condition) {
   pthread_condattr_destroy(&attributes);
 }
 
-static size_t start_threads(RpinnTaskPool *pool, Worker *workers) {
-  size_t started = 0;
-  for (; started < pool->options->num_threads; started++) {
-    workers[started] = (Worker){.pool = pool, .number = started};
+static void start_threads(RpinnTaskPool *pool) {
+  for (size_t i = 0; i < pool->options->num_threads; i++) {
+    pool->workers[i] = (Worker){.pool = pool, .number = i};
     pthread_mutex_lock(&pool->mutex);
     pool->num_running++;
     pthread_mutex_unlock(&pool->mutex);
-    if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0) continue;
+    if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i]) == 0) {
+      pool->num_started++;
+      continue;
+    }
     pthread_mutex_lock(&pool->mutex);
     pool->num_running--;
     pthread_mutex_unlock(&pool->mutex);
     break;
   }
-  return started;
+}
+
+static void destroy(RpinnTaskPool *pool) {
+  pthread_cond_destroy(&pool->not_full);
+  pthread_cond_destroy(&pool->has_tasks);
+  pthread_cond_destroy(&pool->not_empty);
+  pthread_mutex_destroy(&pool->mutex);
+  free(pool->workers);
+  free(pool);
+}
+
+RpinnStatus rpinn_task_pool_start(RpinnContext *context, const RpinnTaskPoolOptions *options,
+                                  RpinnTaskPool **result) {
+  RpinnTaskPool *pool = calloc(1, sizeof *pool);
+  Worker *workers = calloc(options->num_threads, sizeof *workers);
+  *result = NULL;
+  if (!pool || !workers) {
+    free(pool);
+    free(workers);
+    return rpinn_fail_memory(context);
+  }
+  pool->options = options;
+  pool->workers = workers;
+  pool->started = rpinn_steady_seconds();
+  pthread_mutex_init(&pool->mutex, NULL);
+  steady_cond_init(&pool->not_empty);
+  pthread_cond_init(&pool->not_full, NULL);
+  pthread_cond_init(&pool->has_tasks, NULL);
+  start_threads(pool);
+  if (!pool->num_started) {
+    destroy(pool);
+    return rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
+  }
+  *result = pool;
+  return RPINN_OK;
+}
+
+RpinnStatus rpinn_task_pool_finish(RpinnContext *context, RpinnTaskPool *pool, RpinnTaskPoolResult *result) {
+  *result = (RpinnTaskPoolResult){0};
+  RpinnStatus status = drain(context, pool, result);
+  for (size_t i = 0; i < pool->num_started; i++) pthread_join(pool->workers[i].thread, NULL);
+  result->out_of_time = atomic_load(&pool->out_of_time);
+  result->counted = atomic_load(&pool->counted);
+  if (status == RPINN_OK && pool->error.status != RPINN_OK) {
+    context->error = pool->error;
+    status = pool->error.status;
+  }
+  destroy(pool);
+  return status;
 }
 
 RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,
                                 RpinnTaskPoolResult *result) {
-  RpinnTaskPool pool = {.options = options, .started = rpinn_steady_seconds()};
-  Worker *workers = calloc(options->num_threads, sizeof *workers);
+  RpinnTaskPool *pool;
   *result = (RpinnTaskPoolResult){0};
-  if (!workers) return rpinn_fail_memory(context);
-  pthread_mutex_init(&pool.mutex, NULL);
-  steady_cond_init(&pool.not_empty);
-  pthread_cond_init(&pool.not_full, NULL);
-  pthread_cond_init(&pool.has_tasks, NULL);
-  size_t started = start_threads(&pool, workers);
-  RpinnStatus status = started ? drain(context, &pool, result)
-                               : rpinn_fail(context, RPINN_ERROR_MEMORY, "no thread could be started");
-  for (size_t i = 0; i < started; i++) pthread_join(workers[i].thread, NULL);
-  result->out_of_time = atomic_load(&pool.out_of_time);
-  result->counted = atomic_load(&pool.counted);
-  if (status == RPINN_OK && pool.error.status != RPINN_OK) {
-    context->error = pool.error;
-    status = pool.error.status;
-  }
-  pthread_cond_destroy(&pool.not_full);
-  pthread_cond_destroy(&pool.has_tasks);
-  pthread_cond_destroy(&pool.not_empty);
-  pthread_mutex_destroy(&pool.mutex);
-  free(workers);
-  return status;
+  RPINN_TRY(rpinn_task_pool_start(context, options, &pool));
+  return rpinn_task_pool_finish(context, pool, result);
 }

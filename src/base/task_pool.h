@@ -52,6 +52,15 @@ typedef struct RpinnTaskPoolResult {
 RpinnStatus rpinn_task_pool_run(RpinnContext *context, const RpinnTaskPoolOptions *options,
                                 RpinnTaskPoolResult *result);
 
+/* The same in two calls, for a caller that has other things to do meanwhile: threads work from the first on, until the queue is
+ * full or they are done; events, lines and ticks are those of the second, which ends the pool on every path. The options
+ * must last until then. */
+RpinnStatus rpinn_task_pool_start(RpinnContext *context, const RpinnTaskPoolOptions *options,
+                                  RpinnTaskPool **pool);
+RpinnStatus rpinn_task_pool_finish(RpinnContext *context, RpinnTaskPool *pool, RpinnTaskPoolResult *result);
+/* No task is begun any more. */
+void rpinn_task_pool_stop(RpinnTaskPool *pool);
+
 /* For tasks. */
 
 /* The next task that is not done; false when there is none, or no time to begin one. */

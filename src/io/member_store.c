@@ -7,8 +7,8 @@
 
 #include "store_database.h"
 
-static uint64_t member_checksum(const RpinnStoredMember *member) {
-  uint64_t hash = rpinn_store_checksum(member->index, member->stop, strlen(member->stop));
+static uint64_t member_checksum(const RpinnStoredMember *member, uint64_t index) {
+  uint64_t hash = rpinn_store_checksum(index, member->stop, strlen(member->stop));
   hash = rpinn_store_checksum(hash, &member->failed, sizeof member->failed);
   hash = rpinn_store_checksum(hash, member->parameters, member->num_parameters * sizeof(double));
   hash = rpinn_store_checksum(hash, member->statistics, member->num_statistics * sizeof(double));
@@ -42,7 +42,7 @@ RpinnStatus rpinn_store_put_summed(RpinnContext *context, RpinnMemberStore *stor
 
 RpinnStatus rpinn_store_put_member(RpinnContext *context, RpinnMemberStore *store,
                                    const RpinnStoredMember *member) {
-  return rpinn_store_put_summed(context, store, member, member_checksum(member));
+  return rpinn_store_put_summed(context, store, member, member_checksum(member, member->index));
 }
 
 RpinnStatus rpinn_member_store_put(RpinnContext *context, RpinnMemberStore *store,
@@ -167,8 +167,8 @@ RpinnStatus rpinn_member_store_count(RpinnContext *context, RpinnMemberStore *st
 }
 
 /* The numbers of a row, moved to where doubles may stand: SQLite's bytes have no alignment. */
-RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
-                                    RpinnStoredMember *member) {
+static RpinnStatus read_unchecked(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                                  RpinnStoredMember *member) {
   enum { FIRST_COLUMN = 4, NUM_COLUMNS = 3 };
   const void *bytes[NUM_COLUMNS];
   size_t counts[NUM_COLUMNS], total = 0;
@@ -199,16 +199,32 @@ RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *sto
                                 .num_statistics = counts[1],
                                 .statistics = columns[1],
                                 .num_trace = counts[2] / 2,
-                                .trace = columns[2]};
-  if (!member->stop) return rpinn_fail_memory(context);
-  if (member_checksum(member) != (uint64_t)sqlite3_column_int64(row, 3))
-    return rpinn_store_fail_damaged(context, store, "member", member->index);
-  return RPINN_OK;
+                                .trace = columns[2],
+                                .checksum = (uint64_t)sqlite3_column_int64(row, 3)};
+  return member->stop ? RPINN_OK : rpinn_fail_memory(context);
 }
 
-RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
-                                     RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
-                                     void *user) {
+bool rpinn_stored_member_is_whole(const RpinnStoredMember *member, uint64_t index) {
+  return member_checksum(member, index) == member->checksum;
+}
+
+RpinnStatus rpinn_member_store_fail_damaged(RpinnContext *context, RpinnMemberStore *store, uint64_t index) {
+  return rpinn_store_fail_damaged(context, store, "member", index);
+}
+
+RpinnStatus rpinn_store_read_member(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                                    RpinnStoredMember *member) {
+  RPINN_TRY(read_unchecked(context, store, row, member));
+  if (rpinn_stored_member_is_whole(member, member->index)) return RPINN_OK;
+  return rpinn_member_store_fail_damaged(context, store, member->index);
+}
+
+typedef RpinnStatus (*ReadMember)(RpinnContext *context, RpinnMemberStore *store, sqlite3_stmt *row,
+                                  RpinnStoredMember *member);
+
+static RpinnStatus visit_range(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                               ReadMember read, RpinnStatus (*visit)(void *, const RpinnStoredMember *),
+                               void *user) {
   sqlite3_stmt *query;
   bool found;
   RPINN_TRY(rpinn_store_prepare(context, store, RPINN_QUERY_VISIT, &query));
@@ -216,12 +232,25 @@ RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *st
       rpinn_store_look_up(context, store, query, rpinn_store_bind_range(query, range), &found);
   while (status == RPINN_OK && found) {
     RpinnStoredMember member;
-    status = rpinn_store_read_member(context, store, query, &member);
+    status = read(context, store, query, &member);
     if (status == RPINN_OK) status = visit(user, &member);
     if (status == RPINN_OK) status = rpinn_store_look_up(context, store, query, SQLITE_OK, &found);
   }
   rpinn_store_release(query);
   return status;
+}
+
+RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                                     RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
+                                     void *user) {
+  return visit_range(context, store, range, rpinn_store_read_member, visit, user);
+}
+
+RpinnStatus
+rpinn_member_store_visit_unchecked(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                                   RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
+                                   void *user) {
+  return visit_range(context, store, range, read_unchecked, visit, user);
 }
 
 RpinnStatus rpinn_member_store_list(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,

@@ -23,6 +23,8 @@ typedef struct RpinnStoredMember {
   size_t num_trace;
   const double *trace; /* [2 * num_trace] pairs (iteration, loss) */
   const char *stop;    /* name of the stop reason */
+  uint64_t
+      checksum; /* of what was read, as it stands in the store; nobody's business where members are put */
 } RpinnStoredMember;
 
 typedef struct RpinnMemberStore RpinnMemberStore;
@@ -96,6 +98,14 @@ RpinnStatus rpinn_member_store_count_share(RpinnContext *context, RpinnMemberSto
 RpinnStatus rpinn_member_store_visit(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                      RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
                                      void *user);
+/* The same for callers who check sums themselves, in other threads and before they use any number: is a member, or a copy of
+ * one, what was put under an index? A failure says that it is not. */
+RpinnStatus
+rpinn_member_store_visit_unchecked(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
+                                   RpinnStatus (*visit)(void *user, const RpinnStoredMember *member),
+                                   void *user);
+bool rpinn_stored_member_is_whole(const RpinnStoredMember *member, uint64_t index);
+RpinnStatus rpinn_member_store_fail_damaged(RpinnContext *context, RpinnMemberStore *store, uint64_t index);
 /* The same for the indices of those that did not fail, without their numbers being read. visit may visit the members. */
 RpinnStatus rpinn_member_store_list(RpinnContext *context, RpinnMemberStore *store, RpinnStoreRange range,
                                     RpinnStatus (*visit)(void *user, uint64_t index), void *user);

@@ -1,7 +1,7 @@
 /* The draws of a store in their order, with numbers that threads compute of each. A block of draws is read, all threads
- * compute, and the block is handed on, draw by draw, in the thread that called. Neither the length of a block nor which
- * thread computes a draw leaves a mark on what is handed on. Memory stays flat: a block is 16 MiB of draws, or one draw for
- * each thread where that is more. */
+ * compute, and the block is handed on, draw by draw, in the thread that called, while they compute the next one. Neither the
+ * length of a block nor which thread computes a draw leaves a mark on what is handed on. Memory stays flat: two blocks are
+ * 16 MiB of draws, or each one draw for every thread where that is more. */
 #ifndef RPINN_RESULTS_DRAW_BLOCKS_H
 #define RPINN_RESULTS_DRAW_BLOCKS_H
 
@@ -13,14 +13,14 @@ typedef struct RpinnDrawBlocks {
   bool warmup;         /* draws of the warmup too, where they are stored */
   size_t num_values;   /* computed of each draw */
   void *user;
-  /* In the thread that called, in order, before any number of the draw is read: *compute says whether values are wanted.
-   * A draw that compute would read beyond its ends must be refused here. */
+  /* In the thread that called, in order, and up to two blocks ahead of take: *compute says whether values are wanted. A draw that
+   * compute would read beyond its ends must be refused here. What stands in the draw is not checked for damage yet. */
   RpinnStatus (*look)(void *user, const RpinnVisitedDraw *draw, bool *compute);
   /* What thread number `thread` computes with; it has it for itself. */
   void *(*worker)(void *user, size_t thread);
   /* In a thread: values [num_values] of a draw. */
   RpinnStatus (*compute)(void *worker, RpinnContext *context, const RpinnVisitedDraw *draw, double *values);
-  /* In the thread that called, in order. values: NULL where none were wanted. */
+  /* In the thread that called, in order, while threads compute later draws. values: NULL where none were wanted. */
   RpinnStatus (*take)(void *user, const RpinnVisitedDraw *draw, const double *values);
 } RpinnDrawBlocks;
 

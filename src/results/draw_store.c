@@ -102,7 +102,7 @@ typedef struct Visit {
 
 /* Which draw has this index in the store; is it wanted? */
 static bool find_draw(const Visit *visit, uint64_t index, RpinnVisitedDraw *draw) {
-  *draw = (RpinnVisitedDraw){.draw = index};
+  *draw = (RpinnVisitedDraw){.draw = index, .key = index};
   if (visit->plan->is_corrected) draw->draw = index - corrected_keys;
   if (visit->plan->has_chains) {
     draw->chain = index >> CHAIN_BITS;
@@ -128,6 +128,14 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    void *user) {
   Visit own = {plan, warmup, visit, user};
   return rpinn_member_store_visit(context, store, range_of(plan, 0), visit_stored, &own);
+}
+
+RpinnStatus rpinn_draw_store_visit_unchecked(RpinnContext *context, RpinnMemberStore *store,
+                                             const RpinnDrawPlan *plan, bool warmup,
+                                             RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                             void *user) {
+  Visit own = {plan, warmup, visit, user};
+  return rpinn_member_store_visit_unchecked(context, store, range_of(plan, 0), visit_stored, &own);
 }
 
 typedef struct SomeDraws {

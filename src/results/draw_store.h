@@ -61,6 +61,7 @@ const char *rpinn_shared_state_name(uint64_t key);
 /* A draw during a visit. What a member has become has the index of the member. */
 typedef struct RpinnVisitedDraw {
   uint64_t chain, draw;
+  uint64_t key; /* its index in the store */
   bool is_warmup;
   const RpinnStoredMember *stored;
 } RpinnVisitedDraw;
@@ -71,6 +72,11 @@ RpinnStatus rpinn_draw_store_visit(RpinnContext *context, RpinnMemberStore *stor
                                    bool warmup,
                                    RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
                                    void *user);
+/* The same for callers who check sums themselves (member_store.h). */
+RpinnStatus rpinn_draw_store_visit_unchecked(RpinnContext *context, RpinnMemberStore *store,
+                                             const RpinnDrawPlan *plan, bool warmup,
+                                             RpinnStatus (*visit)(void *user, const RpinnVisitedDraw *draw),
+                                             void *user);
 /* The same for every `every`-th of the draws that did not fail, the first of them included, and at most `most`: no others are
  * read. */
 RpinnStatus rpinn_draw_store_visit_some(RpinnContext *context, RpinnMemberStore *store,

@@ -84,7 +84,7 @@ static RpinnStatus gather_chains(RpinnResultsPass *pass) {
   pass->own = &own;
   uint64_t num_draws = run->results.num_draws = run->plan.num_chains * run->plan.num_draws;
   RPINN_TRY(rpinn_results_open_file(pass, run->plan.num_draws));
-  RPINN_TRY(rpinn_run_make_weights(pass->context, run, num_draws, num_draws));
+  RPINN_TRY(rpinn_run_make_weights(pass->context, run, num_draws));
   run->results.chains.chains = calloc(run->plan.num_chains, sizeof *run->results.chains.chains);
   if (!run->results.chains.chains) return rpinn_fail_memory(pass->context);
   RpinnStatus status = visit_chains(pass, &own);

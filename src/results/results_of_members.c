@@ -30,18 +30,18 @@ RpinnStatus rpinn_results_keep_member(RpinnResultsPass *pass, const RpinnStoredM
   return RPINN_OK;
 }
 
+/* ---- the first pass: it counts and weighs ---- */
+
 typedef struct Count {
   RpinnResultsPass *pass;
   RpinnGainRule rule;
+  RpinnWeighing weighing;       /* of gather_members alone */
+  uint64_t finished, converged; /* members that were looked at */
 } Count;
 
-/* The first pass looks at lengths and counts: whether weights apply depends on all members. */
-static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
-  const RpinnStoredMember *member = draw->stored;
-  const Count *count = user;
+static RpinnStatus count_member(const Count *count, const RpinnStoredMember *member) {
   const RpinnResultsPass *pass = count->pass;
   RpinnRunResults *results = &pass->run->results;
-  RPINN_TRY(rpinn_results_check_lengths(pass, member));
   results->num_members++;
   results->num_failed += member->failed != 0;
   results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
@@ -51,6 +51,71 @@ static RpinnStatus count_member(void *user, const RpinnVisitedDraw *draw) {
   double gain = rpinn_member_gain(&count->rule, member);
   return rpinn_kept_draws_add(results->gains, results->num_members, &gain);
 }
+
+/* Whether weights apply depends on all members: they are weighed until one speaks against it. */
+static RpinnStatus look_at_counted(void *user, const RpinnVisitedDraw *draw, bool *compute) {
+  Count *count = user;
+  RPINN_TRY(rpinn_results_check_lengths(count->pass, draw->stored));
+  count->finished += !draw->stored->failed;
+  count->converged += draw->stored->statistics[RPINN_MEMBER_CONVERGED] > 0;
+  *compute =
+      !draw->stored->failed && rpinn_weighing_wants(&count->weighing, count->finished, count->converged);
+  return RPINN_OK;
+}
+
+static void *scales_of(void *user, size_t thread) {
+  const Count *count = user;
+  return count->weighing.scales ? count->weighing.scales[thread] : NULL;
+}
+
+static RpinnStatus take_counted(void *user, const RpinnVisitedDraw *draw, const double *log_weight) {
+  Count *count = user;
+  if (log_weight) rpinn_weighing_add(&count->weighing, *log_weight);
+  return count_member(count, draw->stored);
+}
+
+static RpinnStatus check_counts(const RpinnResultsPass *pass) {
+  const RpinnRunResults *results = &pass->run->results;
+  if (!results->num_members)
+    return rpinn_fail_at(pass->context, (RpinnPlace){.file = pass->run->folder},
+                         "this run has no member yet");
+  if (results->num_members > results->num_failed) return RPINN_OK;
+  return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
+                    (unsigned long long)results->num_failed);
+}
+
+static RpinnStatus count_and_weigh(Count *count) {
+  RpinnResultsPass *pass = count->pass;
+  RpinnRun *run = pass->run;
+  RPINN_TRY(rpinn_weighing_open(pass->context, run, &count->weighing));
+  RpinnDrawBlocks blocks = {.run = run,
+                            .num_values = 1,
+                            .user = count,
+                            .look = look_at_counted,
+                            .worker = scales_of,
+                            .compute = run->method->weigher ? run->method->weigher->weigh : NULL,
+                            .take = take_counted};
+  RPINN_TRY(rpinn_draw_blocks_visit(pass->context, &blocks));
+  RPINN_TRY(check_counts(pass));
+  run->results.num_draws = run->results.num_members - run->results.num_failed;
+  return rpinn_weighing_finish(&count->weighing, run->results.num_draws, run->results.num_converged);
+}
+
+static RpinnStatus count_stored(void *user, const RpinnVisitedDraw *draw) {
+  const Count *count = user;
+  RPINN_TRY(rpinn_results_check_lengths(count->pass, draw->stored));
+  return count_member(count, draw->stored);
+}
+
+RpinnStatus rpinn_results_count_members(RpinnResultsPass *pass) {
+  const RpinnRun *run = pass->run;
+  RpinnDrawPlan members = rpinn_draw_plan_of_members(&run->plan);
+  Count count = {.pass = pass, .rule = rpinn_gain_rule_of(run)};
+  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &members, false, count_stored, &count));
+  return check_counts(pass);
+}
+
+/* ---- the second: all that is made of them ---- */
 
 /* What the file holds of a member's statistics: all but its time, which differs from run to run. */
 static const RpinnFileStatistic member_statistics[] = {{RPINN_MEMBER_LOSS, "loss", false},
@@ -115,28 +180,15 @@ static RpinnStatus take_member(void *user, const RpinnVisitedDraw *visited, cons
   return RPINN_OK;
 }
 
-RpinnStatus rpinn_results_count_members(RpinnResultsPass *pass) {
-  const RpinnRun *run = pass->run;
-  const RpinnRunResults *results = &run->results;
-  RpinnDrawPlan members = rpinn_draw_plan_of_members(&run->plan);
-  Count count = {.pass = pass, .rule = rpinn_gain_rule_of(run)};
-  RPINN_TRY(rpinn_draw_store_visit(pass->context, run->store, &members, false, count_member, &count));
-  if (!results->num_members)
-    return rpinn_fail_at(pass->context, (RpinnPlace){.file = run->folder}, "this run has no member yet");
-  if (results->num_members > results->num_failed) return RPINN_OK;
-  return rpinn_fail(pass->context, RPINN_ERROR_NUMERIC, "no member is finite: all %llu failed; see run.log",
-                    (unsigned long long)results->num_failed);
-}
-
 static RpinnStatus gather_members(RpinnResultsPass *pass) {
   RpinnRun *run = pass->run;
-  RpinnRunResults *results = &run->results;
+  Count count = {.pass = pass, .rule = rpinn_gain_rule_of(run)};
+  RpinnStatus status = count_and_weigh(&count);
+  rpinn_weighing_close(&count.weighing);
+  RPINN_TRY(status);
   Members own = {0};
   pass->own = &own;
-  RPINN_TRY(rpinn_results_count_members(pass));
-  uint64_t finished = results->num_draws = results->num_members - results->num_failed;
-  RPINN_TRY(rpinn_run_make_weights(pass->context, run, finished, results->num_converged));
-  RPINN_TRY(rpinn_results_open_file(pass, finished));
+  RPINN_TRY(rpinn_results_open_file(pass, run->results.num_draws));
   return rpinn_results_visit(pass, false, look_at_member, take_member);
 }
 

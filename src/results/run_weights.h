@@ -3,6 +3,7 @@
 #ifndef RPINN_RESULTS_RUN_WEIGHTS_H
 #define RPINN_RESULTS_RUN_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "draw_store.h"
@@ -37,8 +38,28 @@ typedef struct RpinnRunWeights {
   double *smoothed; /* [draws] with a smoothed tail, normalised */
 } RpinnRunWeights;
 
-/* results.weights, from the draws in the store: so many are not failed, and so many of these converged. */
-RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t finished,
-                                   uint64_t converged);
+/* Draws of a run being weighed, in a pass over them that its owner makes. */
+typedef struct RpinnWeighing {
+  RpinnContext *context;
+  RpinnRun *run;
+  const RpinnWeigher *weigher; /* NULL: the method has none */
+  const char *reason;          /* why weights make no sense; NULL: they do, as far as is known */
+  void **scales;               /* [num_posteriors] what threads weigh with; NULL where there is a reason */
+  double *log_weights;         /* [samples + 1] */
+  size_t count;                /* weighed so far */
+} RpinnWeighing;
+
+/* Close it on every path. */
+RpinnStatus rpinn_weighing_open(RpinnContext *context, RpinnRun *run, RpinnWeighing *weighing);
+void rpinn_weighing_close(RpinnWeighing *weighing);
+/* Is the next draw to be weighed, where so many did not fail, it included, and so many of these converged? No longer once
+ * there is a reason against. */
+bool rpinn_weighing_wants(RpinnWeighing *weighing, uint64_t finished, uint64_t converged);
+/* The log weight of the next draw that did not fail. */
+void rpinn_weighing_add(RpinnWeighing *weighing, double log_weight);
+/* results.weights, of all draws: so many did not fail, and so many of these converged. */
+RpinnStatus rpinn_weighing_finish(RpinnWeighing *weighing, uint64_t finished, uint64_t converged);
+/* The same by a pass of its own, over so many draws that are all that they should be. */
+RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t num_draws);
 
 #endif
