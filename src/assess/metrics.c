@@ -64,38 +64,46 @@ double rpinn_metric_interval_coverage(size_t count, const double *low, const dou
   return (double)covered / (double)count;
 }
 
-/* x_1 <= … <= x_n:  sum_i |x_i - y|,  and the sum over pairs
- *   sum_{i<j} (x_j - x_i) = sum_i (2 i - n - 1) (x_i - y),
+/*   sum_{i<j} (x_j - x_i) = sum_i (2 i - n - 1) (x_i - y),
  * in n steps where the definition takes n^2. The shift by y changes nothing exactly, and keeps small
  * differences of large values from drowning. */
-static void score_sums(size_t n, const double *sorted, double y, double *distance, double *pairs) {
+void rpinn_metric_crps_sums(size_t count, const double *sorted, double reference, double *distance,
+                            double *pairs) {
+  double n = (double)count;
   *distance = *pairs = 0;
-  for (size_t i = 0; i < n; i++) {
-    double x = sorted[i] - y;
+  for (size_t i = 0; i < count; i++) {
+    double x = sorted[i] - reference;
     *distance += fabs(x);
-    *pairs += (2 * (double)i + 1 - (double)n) * x;
+    *pairs += (2 * (double)i + 1 - n) * x;
   }
+}
+
+void rpinn_metric_crps_of_sums(size_t count, size_t num_values, const double *distances, const double *pairs,
+                               double *crps, double *unbiased) {
+  double n = (double)count, all_distances = 0, all_pairs = 0, points = (double)num_values;
+  for (size_t i = 0; i < num_values; i++) {
+    all_distances += distances[i];
+    all_pairs += pairs[i];
+  }
+  if (crps) *crps = (all_distances / n - all_pairs / (n * n)) / points;
+  if (unbiased) *unbiased = (all_distances / n - all_pairs / (n * (n - 1))) / points;
 }
 
 RpinnStatus rpinn_metric_crps(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
                               const double *reference, double *crps, double *unbiased) {
   enum { AT_ONCE = 8 };
   size_t count = rpinn_kept_draws_count(kept);
-  double n = (double)count, distances = 0, all_pairs = 0, points = (double)num_values;
-  double *sorted = malloc(((AT_ONCE + 1) * count + 1) * sizeof *sorted);
-  if (!sorted) return RPINN_ERROR_MEMORY;
+  double *distances = malloc((2 * num_values + (AT_ONCE + 1) * count + 1) * sizeof *distances);
+  if (!distances) return RPINN_ERROR_MEMORY;
+  double *pairs = distances + num_values, *sorted = pairs + num_values;
   for (size_t first = 0; first < num_values; first += AT_ONCE) {
     size_t num = num_values - first < AT_ONCE ? num_values - first : AT_ONCE;
     rpinn_kept_draws_sort(kept, first_value + first, num, sorted);
-    for (size_t i = 0; i < num; i++) {
-      double distance, pairs;
-      score_sums(count, sorted + i * count, reference[first + i], &distance, &pairs);
-      distances += distance;
-      all_pairs += pairs;
-    }
+    for (size_t i = 0; i < num; i++)
+      rpinn_metric_crps_sums(count, sorted + i * count, reference[first + i], &distances[first + i],
+                             &pairs[first + i]);
   }
-  free(sorted);
-  if (crps) *crps = (distances / n - all_pairs / (n * n)) / points;
-  if (unbiased) *unbiased = (distances / n - all_pairs / (n * (n - 1))) / points;
+  rpinn_metric_crps_of_sums(count, num_values, distances, pairs, crps, unbiased);
+  free(distances);
   return RPINN_OK;
 }

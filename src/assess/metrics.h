@@ -41,5 +41,11 @@ double rpinn_metric_interval_coverage(size_t count, const double *low, const dou
  * draws while it runs. */
 RpinnStatus rpinn_metric_crps(const RpinnKeptDraws *kept, size_t first_value, size_t num_values,
                               const double *reference, double *crps, double *unbiased);
+/* The same in parts. Of the draws of a value in order, x_1 <= … <= x_n: sum_i |x_i - y|, and sum_{i<j} (x_j - x_i). */
+void rpinn_metric_crps_sums(size_t count, const double *sorted, double reference, double *distance,
+                            double *pairs);
+/* From those of num_values values with `count` draws each. */
+void rpinn_metric_crps_of_sums(size_t count, size_t num_values, const double *distances, const double *pairs,
+                               double *crps, double *unbiased);
 
 #endif

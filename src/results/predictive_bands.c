@@ -3,10 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "normal_table.h"
 #include "rank_interval.h"
 #include "run_record.h"
-#include "task_pool.h"
 
 enum {
   MOST_TERMS = 40000000 /* of all sums together, in one iteration */,
@@ -49,17 +47,15 @@ static RpinnStatus known_noise(RpinnContext *context, const RpinnRun *run, size_
 
 /* ---- quantiles of the mixture ---- */
 
-/* What a thread works with. */
-typedef struct Mixture {
-  const RpinnContext *context; /* of the thread that called */
+struct RpinnBandMaker {
   const RpinnRun *run;
   const RpinnNormalTable *table;
   size_t num_draws, every;      /* of the kept draws */
   double *centres, *precisions; /* [num_draws] c, 1 / s */
-} Mixture;
+};
 
 /* noise_at: where a draw has its noise; SIZE_MAX: it is known. */
-static void fill(const Mixture *mixture, size_t value, size_t noise_at, double noise) {
+static void fill(const RpinnBandMaker *mixture, size_t value, size_t noise_at, double noise) {
   for (size_t k = 0; k < mixture->num_draws; k++) {
     const double *draw = rpinn_kept_draws_get(mixture->run->results.kept, k * mixture->every);
     mixture->centres[k] = draw[value];
@@ -73,7 +69,7 @@ typedef struct Spread {
   double mean, deviation;
 } Spread;
 
-static bool find_spread(const Mixture *mixture, Spread *spread) {
+static bool find_spread(const RpinnBandMaker *mixture, Spread *spread) {
   double low = (double)INFINITY, high = -(double)INFINITY, sum = 0, squares = 0;
   double count = (double)mixture->num_draws;
   for (size_t k = 0; k < mixture->num_draws; k++) {
@@ -90,7 +86,7 @@ static bool find_spread(const Mixture *mixture, Spread *spread) {
 }
 
 /* Newton's method within a bracket that every step narrows. */
-static double quantile(const Mixture *mixture, const Spread *spread, double probability) {
+static double quantile(const RpinnBandMaker *mixture, const Spread *spread, double probability) {
   double low = spread->low, high = spread->high;
   double y = spread->mean + (probability < 0.5 ? -1.96 : 1.96) * spread->deviation;
   double tolerance = 1e-6 * (high - low); /* the step after such a one would be of the order of its square */
@@ -107,7 +103,7 @@ static double quantile(const Mixture *mixture, const Spread *spread, double prob
   return y;
 }
 
-/* ---- the bands, on all threads ---- */
+/* ---- the bands ---- */
 
 /* Where a draw has the noise of a term, where that is unknown. */
 static size_t place_of_noise(const RpinnRun *run, size_t t) {
@@ -118,73 +114,43 @@ static size_t place_of_noise(const RpinnRun *run, size_t t) {
   return SIZE_MAX;
 }
 
-/* A task is a point of a quantity. */
-static RpinnStatus make_band(void *worker, RpinnContext *context, RpinnTaskPool *pool, uint64_t task) {
-  const Mixture *mixture = worker;
-  const RpinnRun *run = mixture->run;
-  size_t num_points = run->outputs.num_points, t = rpinn_run_measuring_term(run, task / num_points);
+RpinnStatus rpinn_band_maker_make(RpinnBandMaker *maker, RpinnContext *context, size_t value) {
+  const RpinnRun *run = maker->run;
+  size_t num_points = run->outputs.num_points, t = rpinn_run_measuring_term(run, value / num_points);
   double noise;
-  (void)pool;
-  if (t == run->problem->num_terms) return RPINN_OK;
-  RPINN_TRY(known_noise(context, run, t, task % num_points, &noise));
-  fill(mixture, task, place_of_noise(run, t), noise);
   Spread spread;
-  if (!find_spread(mixture, &spread)) return RPINN_OK;
-  run->results.predictive_low[task] = quantile(mixture, &spread, 0.025);
-  run->results.predictive_high[task] = quantile(mixture, &spread, 0.975);
+  if (t == run->problem->num_terms || maker->num_draws < RPINN_INTERVAL_MIN_DRAWS) return RPINN_OK;
+  RPINN_TRY(known_noise(context, run, t, value % num_points, &noise));
+  fill(maker, value, place_of_noise(run, t), noise);
+  if (!find_spread(maker, &spread)) return RPINN_OK;
+  run->results.predictive_low[value] = quantile(maker, &spread, 0.025);
+  run->results.predictive_high[value] = quantile(maker, &spread, 0.975);
   return RPINN_OK;
 }
 
 /* Few enough draws for the work, evenly chosen. */
-static void choose_draws(const RpinnRun *run, Mixture *mixture) {
+RpinnBandMaker *rpinn_band_maker_create(const RpinnRun *run, const RpinnNormalTable *table) {
   size_t count = rpinn_kept_draws_count(run->results.kept), values = run->outputs.num_points + 1;
   size_t most = MOST_TERMS / values > FEWEST_DRAWS ? MOST_TERMS / values : FEWEST_DRAWS;
-  mixture->every = count ? (count - 1) / most + 1 : 1;
-  mixture->num_draws = count ? (count - 1) / mixture->every + 1 : 0;
+  size_t every = count ? (count - 1) / most + 1 : 1, num_draws = count ? (count - 1) / every + 1 : 0;
+  RpinnBandMaker *maker = malloc(sizeof *maker + 2 * num_draws * sizeof(double));
+  if (!maker) return NULL;
+  *maker = (RpinnBandMaker){.run = run, .table = table, .num_draws = num_draws, .every = every};
+  maker->centres = (double *)(maker + 1);
+  maker->precisions = maker->centres + num_draws;
+  return maker;
 }
 
-static RpinnStatus open_mixture(void *user, RpinnContext *context, RpinnTaskPool *pool, size_t thread,
-                                void **worker) {
-  const Mixture *plan = user;
-  Mixture *mixture = *worker = malloc(sizeof *mixture + 2 * plan->num_draws * sizeof(double));
-  (void)pool;
-  (void)thread;
-  if (!mixture) return rpinn_fail_memory(context);
-  *mixture = *plan;
-  mixture->centres = (double *)(mixture + 1);
-  mixture->precisions = mixture->centres + mixture->num_draws;
-  return RPINN_OK;
+void rpinn_band_maker_destroy(RpinnBandMaker *maker) {
+  free(maker);
 }
 
-static bool is_interrupted(void *user, uint64_t counted) {
-  const Mixture *plan = user;
-  (void)counted;
-  return rpinn_run_is_stopped(plan->context, plan->run);
-}
-
-RpinnStatus rpinn_run_make_predictive_bands(RpinnContext *context, RpinnRun *run) {
+RpinnStatus rpinn_run_prepare_predictive_bands(RpinnContext *context, RpinnRun *run) {
   RpinnRunResults *results = &run->results;
   size_t count = run->outputs.num_quantities * run->outputs.num_points;
-  Mixture plan = {.context = context, .run = run};
   results->predictive_low = malloc((2 * count + 1) * sizeof(double));
   if (!results->predictive_low) return rpinn_fail_memory(context);
   results->predictive_high = results->predictive_low + count;
   for (size_t i = 0; i < 2 * count; i++) results->predictive_low[i] = (double)NAN;
-  choose_draws(run, &plan);
-  if (plan.num_draws < RPINN_INTERVAL_MIN_DRAWS || !count) return RPINN_OK;
-  RpinnTaskPoolResult result;
-  RpinnTaskPoolOptions options = {.num_threads = run->num_posteriors,
-                                  .num_tasks = count,
-                                  .user = &plan,
-                                  .open_worker = open_mixture,
-                                  .close_worker = free,
-                                  .perform = make_band,
-                                  .tick = is_interrupted};
-  RpinnNormalTable *table = rpinn_normal_table_create();
-  if (!table) return rpinn_fail_memory(context);
-  plan.table = table;
-  RpinnStatus status = rpinn_task_pool_run(context, &options, &result);
-  rpinn_normal_table_destroy(table);
-  RPINN_TRY(status);
-  return result.interrupted ? rpinn_fail_interrupted(context) : RPINN_OK;
+  return RPINN_OK;
 }

@@ -9,13 +9,22 @@
 #ifndef RPINN_RESULTS_PREDICTIVE_BANDS_H
 #define RPINN_RESULTS_PREDICTIVE_BANDS_H
 
+#include "normal_table.h"
 #include "rpinn/run.h"
 
 /* The first fitted term that measures a quantity of `predict:` and states its noise, or has it unknown, under the likelihood
  * `noise`; the number of terms where there is none. */
 size_t rpinn_run_measuring_term(const RpinnRun *run, size_t quantity);
-/* results.predictive_low and predictive_high, from the kept draws; NaN where nothing measures the quantity, or where there
- * are too few draws for an interval. */
-RpinnStatus rpinn_run_make_predictive_bands(RpinnContext *context, RpinnRun *run);
+
+/* results.predictive_low and predictive_high, NaN until bands are made. */
+RpinnStatus rpinn_run_prepare_predictive_bands(RpinnContext *context, RpinnRun *run);
+
+/* What a thread makes bands of the kept draws with; NULL: no memory. */
+typedef struct RpinnBandMaker RpinnBandMaker;
+RpinnBandMaker *rpinn_band_maker_create(const RpinnRun *run, const RpinnNormalTable *table);
+void rpinn_band_maker_destroy(RpinnBandMaker *maker);
+/* The band of a value of the predictions. It stays NaN where nothing measures the quantity, or where there are too few draws for an
+ * interval. */
+RpinnStatus rpinn_band_maker_make(RpinnBandMaker *maker, RpinnContext *context, size_t value);
 
 #endif

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 
 #include "linear_fields.h"
-#include "predictive_bands.h"
-#include "rank_interval.h"
 #include "results_pass.h"
 #include "unknown_noise.h"
+#include "value_intervals.h"
 
 enum { KEPT_BYTES = 96 << 20, KEPT_STATISTICS_BYTES = 16 << 20 };
 
@@ -151,7 +150,7 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   results->keep_every = rpinn_keep_every(num_draws, count ? count : 1, KEPT_BYTES);
   results->mean = malloc(bytes);
   results->deviation = malloc(bytes);
-  results->low = malloc(3 * bytes);
+  results->low = malloc(5 * bytes);
   results->kept = rpinn_kept_draws_create(count, results->keep_every);
   results->likelihoods = rpinn_kept_draws_create(1, results->keep_every);
   results->statistics = rpinn_kept_draws_create(
@@ -164,6 +163,8 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
     return rpinn_fail_memory(pass->context);
   results->median = results->low + count;
   results->high = results->median + count;
+  results->crps_distances = results->high + count;
+  results->crps_pairs = results->crps_distances + count;
   for (size_t i = 0; i < run->num_posteriors; i++) {
     pass->workers[i] = (RpinnResultsWorker){
         .outputs = &run->outputs, .posterior = run->posteriors[i], .with_file = pass->with_file};
@@ -174,16 +175,26 @@ static RpinnStatus allocate(RpinnResultsPass *pass) {
   return RPINN_OK;
 }
 
+/* The file comes to the disk while threads make intervals. */
+static RpinnStatus finish(RpinnResultsPass *pass) {
+  RpinnRun *run = pass->run;
+  RpinnValueIntervals *intervals;
+  RPINN_TRY(rpinn_value_intervals_start(pass->context, run, &intervals));
+  rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
+  RpinnStatus written = pass->with_file ? rpinn_posterior_file_finish(pass->context, pass->file) : RPINN_OK;
+  RpinnError error = pass->context->error;
+  RpinnStatus made = rpinn_value_intervals_finish(pass->context, intervals);
+  if (written == RPINN_OK) return made;
+  pass->context->error = error;
+  return written;
+}
+
 static RpinnStatus gather(RpinnResultsPass *pass) {
-  static const double probabilities[] = {0.025, 0.5, 0.975};
   RpinnRun *run = pass->run;
   if (run->method->prepare_results) RPINN_TRY(run->method->prepare_results(pass->context, run));
   RPINN_TRY(allocate(pass));
   RPINN_TRY(run->draws->gather(pass));
-  if (pass->with_file) RPINN_TRY(rpinn_posterior_file_finish(pass->context, pass->file));
-  rpinn_moments_get(pass->moments, run->results.mean, run->results.deviation);
-  RPINN_TRY(rpinn_rank_quantiles(run->results.kept, 3, probabilities, run->results.low));
-  return rpinn_run_make_predictive_bands(pass->context, run);
+  return finish(pass);
 }
 
 RpinnStatus rpinn_run_make_results(RpinnContext *context, RpinnRun *run, bool with_file) {

@@ -27,7 +27,9 @@ typedef struct RpinnRunResults {
   double *low, *median,
       *high; /* [outputs.num_values] quantiles 2.5 %, 50 %, 97.5 % of the kept draws by ranks (rank_interval.h); of fewer than
    * RPINN_INTERVAL_MIN_DRAWS the ends are NaN */
-  RpinnKeptDraws *kept;        /* outputs of kept draws */
+  double *crps_distances,
+      *crps_pairs;      /* [outputs.num_values] sums of the kept draws (metrics.h); NaN without a truth */
+  RpinnKeptDraws *kept; /* outputs of kept draws */
   RpinnKeptDraws *likelihoods; /* their log likelihoods, of all rows; none are kept without posterior.nc */
   RpinnKeptDraws *statistics;  /* member statistics and loss parts of kept members */
   RpinnKeptDraws *gains; /* what each member that did not fail had to gain yet, where they are minimisers */

@@ -50,7 +50,10 @@ static RpinnStatus score_results(const RpinnRun *run, RpinnScore *score) {
   if (rpinn_kept_draws_count(results->kept) >= RPINN_INTERVAL_MIN_DRAWS)
     score->interval_coverage = rpinn_metric_interval_coverage(score->count, results->low + score->first,
                                                               results->high + score->first, score->reference);
-  return rpinn_metric_crps(results->kept, score->first, score->count, score->reference, &score->crps, NULL);
+  rpinn_metric_crps_of_sums(rpinn_kept_draws_count(results->kept), score->count,
+                            results->crps_distances + score->first, results->crps_pairs + score->first,
+                            &score->crps, NULL);
+  return RPINN_OK;
 }
 
 /* Per chain, as in Table 3 of the paper. */
