@@ -234,6 +234,47 @@ static double processor_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* Programs at the same points share the values of their fields, and have the bits that each has alone: one and two of them as
+ * values, before and after the ones with derivatives; in several blocks. */
+static void programs_together_have_the_bits_of_each_alone(void **state) {
+  static const char text[] =
+      "name: together\ncoordinates: {a: [0, 1], b: [0, 2]}\n"
+      "fields: {u: {network: [50, 50]}, v: {network: [50, 50]}}\n"
+      "quantities: {product: u*v, flux: \"v*d(u, a)\", bend: \"d(u, a, a) + d(u, b, b)\", place: a + b}\n"
+      "truth: {u: a}\nterms: {d: {expect: u, at: {grid: [3, 3]}, data: truth, noise: 0.1}}\n"
+      "predict: {grid: [23, 20], quantities: [v, u, product, flux, bend, place]}\n"
+      "settings: {backend: cpu}\n";
+  (void)state;
+  ProblemBench bench = bench_parse(text, NULL);
+  bench_require(&bench, rpinn_posterior_create(bench.context, bench.problem, false, &bench.posterior),
+                "posterior");
+  RpinnBackend *backend = bench.posterior->backend;
+  RpinnEvaluation all = {.num_points = bench.posterior->data->predict.count,
+                         .points = bench.posterior->data->predict.x,
+                         .num_programs = bench.problem->num_predicted,
+                         .programs = bench.posterior->predictions};
+  double *theta = calloc(bench.posterior->model.num_parameters, sizeof *theta),
+         *together = calloc(all.num_points * all.num_programs, sizeof *theta),
+         *alone = calloc(all.num_points, sizeof *theta);
+  RpinnMemberBatch batch = {1, &(RpinnBatchMember){.theta = theta}};
+  assert_true(theta && together && alone);
+  rpinn_posterior_start_normal(bench.posterior, 3, theta);
+  assert_int_equal(rpinn_backend_evaluate(bench.context, backend, &batch, &all, &together), RPINN_OK);
+  for (size_t q = 0; q < all.num_programs; q++) {
+    RpinnEvaluation one = all;
+    one.num_programs = 1;
+    one.programs = all.programs + q;
+    assert_int_equal(rpinn_backend_evaluate(bench.context, backend, &batch, &one, &alone), RPINN_OK);
+    for (size_t p = 0; p < all.num_points; p++)
+      check_true(alone[p] == together[q * all.num_points + p], "program %zu, point %zu: %.17g, alone %.17g",
+                 q, p, together[q * all.num_points + p], alone[p]);
+  }
+  free(theta);
+  free(together);
+  free(alone);
+  bench_close(&bench);
+}
+
 /* Seconds to prepare a run on so many threads, the least of three. */
 static double prepare_seconds(const char *text, const char *threads) {
   double least = HUGE_VAL;
@@ -313,6 +354,7 @@ int main(void) {
                                      cmocka_unit_test(threads_make_posteriors_of_one_problem),
                                      cmocka_unit_test(threads_share_one_posterior),
                                      cmocka_unit_test(plans_give_the_bits_of_single_evaluations),
+                                     cmocka_unit_test(programs_together_have_the_bits_of_each_alone),
                                      cmocka_unit_test(eight_threads_are_prepared_in_the_time_of_one),
                                      cmocka_unit_test(plans_save_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static bool plan_mixed_terms(RpinnCpuEngine *engine, RpinnWorkItem *items) {
   for (size_t t = 0; t < model->num_terms; t++)
     if (model->terms[t].mix) items[count++] = item_of(&model->terms[t]);
   if (!count) return true;
-  engine->mixed_work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, count);
+  engine->mixed_work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, count, false);
   engine->mixed_passes =
       engine->mixed_work ? RPINN_REAL_NAME(rpinn_cpu_passes_create)(engine, engine->mixed_work) : NULL;
   return engine->mixed_passes != NULL;
@@ -130,7 +130,7 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
     engine->kernels = RPINN_REAL_NAME(rpinn_pointwise)(isa);
     engine->products = RPINN_REAL_NAME(rpinn_matrix_products)(isa);
     engine->prior_mean = find_prior_mean(model);
-    engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms);
+    engine->work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, model->num_terms, false);
     engine->passes = engine->work ? RPINN_REAL_NAME(rpinn_cpu_passes_create)(engine, engine->work) : NULL;
     good = engine->passes && allocate(engine) && plan_mixed_terms(engine, items);
     engine->is_factored = good && RPINN_REAL_NAME(rpinn_cpu_wants_factors)(engine);

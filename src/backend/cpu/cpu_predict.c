@@ -14,7 +14,7 @@ static RpinnCpuWork *plan(const RpinnEnergyModel *model, const RpinnEvaluation *
   if (!items) return NULL;
   for (size_t q = 0; q < evaluation->num_programs; q++)
     items[q] = (RpinnWorkItem){evaluation->programs[q], evaluation->num_points, evaluation->points};
-  RpinnCpuWork *work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, evaluation->num_programs);
+  RpinnCpuWork *work = RPINN_REAL_NAME(rpinn_cpu_work_create)(model, items, evaluation->num_programs, true);
   free(items);
   return work;
 }

@@ -16,9 +16,10 @@ static size_t row_limit(const RpinnNetwork *network) {
   return limit < LEAST_ROWS ? LEAST_ROWS : limit > MOST_ROWS ? MOST_ROWS : limit;
 }
 
-/* The most points of an item that fit into one block. */
+/* The most points of an item that fit into one block: those of its host, if it takes that one's fields. */
 static size_t points_per_segment(const RpinnCpuWork *work, size_t item) {
   size_t points = MOST_ROWS;
+  item = work->hosts[item];
   for (size_t f = 0; f < work->model->num_fields; f++) {
     size_t channels = work->shapes[item * work->model->num_fields + f].num_channels;
     size_t fit = channels ? row_limit(&work->model->networks[f]) / channels : points;
@@ -32,13 +33,42 @@ static bool make_shapes(RpinnCpuWork *work, const RpinnWorkItem *items) {
   work->shapes = RPINN_ARENA_NEW(work->arena, RpinnJetShape, work->num_items * num_fields);
   work->maps = RPINN_ARENA_NEW(work->arena, RpinnChannelMap, work->num_items * num_fields);
   work->late_shift = RPINN_ARENA_NEW(work->arena, double, work->num_items);
-  if (!work->shapes || !work->maps || !work->late_shift) return false;
+  work->hosts = RPINN_ARENA_NEW(work->arena, size_t, work->num_items);
+  if (!work->shapes || !work->maps || !work->late_shift || !work->hosts) return false;
   for (size_t k = 0; k < work->num_items; k++)
     for (size_t f = 0; f < num_fields; f++)
       if (items[k].program->channels[f].count) RPINN_REAL_NAME(rpinn_channel_map_make)
   (&work->model->networks[f], &items[k].program->channels[f], &work->shapes[k * num_fields + f],
    &work->maps[k * num_fields + f]);
   return true;
+}
+
+/* Does an item have derivatives of some field, and the values of all fields that another has, which has nothing but values? */
+static bool can_host(const RpinnCpuWork *work, size_t host, size_t item) {
+  size_t num_fields = work->model->num_fields;
+  bool has_derivatives = false;
+  for (size_t f = 0; f < num_fields; f++) {
+    size_t hosts = work->shapes[host * num_fields + f].num_channels,
+           own = work->shapes[item * num_fields + f].num_channels;
+    if (own > 1 || own > hosts) return false;
+    has_derivatives |= hosts > 1;
+  }
+  return has_derivatives;
+}
+
+/* Channel 0 of the kernels is the value, whatever else is computed. Hosts have derivatives, and so are nobody's guests. */
+static void find_hosts(RpinnCpuWork *work, const RpinnWorkItem *items, bool shares_values) {
+  size_t num_fields = work->model->num_fields;
+  for (size_t k = 0; k < work->num_items; k++) {
+    work->hosts[k] = k;
+    for (size_t host = 0; shares_values && host < work->num_items && work->hosts[k] == k; host++)
+      if (items[host].points == items[k].points && items[host].num_points == items[k].num_points &&
+          can_host(work, host, k))
+        work->hosts[k] = host;
+  }
+  for (size_t k = 0; k < work->num_items; k++)
+    for (size_t f = 0; work->hosts[k] != k && f < num_fields; f++)
+      work->shapes[k * num_fields + f] = (RpinnJetShape){.num_channels = 0};
 }
 
 /* A program that is nothing but the value of a field leaves that field's shift to the end. */
@@ -54,26 +84,44 @@ static void find_late_shifts(RpinnCpuWork *work, const RpinnWorkItem *items) {
   }
 }
 
+/* Where the results of an item begin. */
+static size_t first_result(const RpinnWorkItem *items, size_t item) {
+  size_t first = 0;
+  for (size_t k = 0; k < item; k++) first += items[k].num_points;
+  return first;
+}
+
+/* Part `part` of an item, and of all that take its fields. */
+static void add_segments(RpinnCpuWork *work, const RpinnWorkItem *items, size_t item, size_t part,
+                         size_t parts) {
+  size_t first = items[item].num_points * part / parts, end = items[item].num_points * (part + 1) / parts;
+  size_t host = work->num_segments;
+  if (end - first > work->max_points) work->max_points = end - first;
+  for (size_t step = 0; step <= work->num_items; step++) { /* the item itself comes first */
+    size_t own = step == 0 ? item : step - 1;
+    if (work->hosts[own] != item || (step > 0 && own == item)) continue;
+    work->segments[work->num_segments++] = (RpinnSegment){.item = own,
+                                                          .first_point = first,
+                                                          .num_points = end - first,
+                                                          .first_result = first_result(items, own) + first,
+                                                          .host = host};
+  }
+}
+
 /* Equal parts of each item, each at most points_per_segment. */
 static bool make_segments(RpinnCpuWork *work, const RpinnWorkItem *items) {
+  size_t num_segments = 0;
   for (size_t k = 0; k < work->num_items; k++) {
     size_t most = points_per_segment(work, k);
-    work->num_segments += (items[k].num_points + most - 1) / most;
+    num_segments += (items[k].num_points + most - 1) / most;
+    work->num_results += items[k].num_points;
   }
-  work->segments = RPINN_ARENA_NEW(work->arena, RpinnSegment, work->num_segments);
+  work->segments = RPINN_ARENA_NEW(work->arena, RpinnSegment, num_segments);
   if (!work->segments) return false;
-  RpinnSegment *segment = work->segments;
   for (size_t k = 0; k < work->num_items; k++) {
     size_t most = points_per_segment(work, k), parts = (items[k].num_points + most - 1) / most;
-    for (size_t part = 0; part < parts; part++, segment++) {
-      size_t first = items[k].num_points * part / parts, end = items[k].num_points * (part + 1) / parts;
-      *segment = (RpinnSegment){.item = k,
-                                .first_point = first,
-                                .num_points = end - first,
-                                .first_result = work->num_results + first};
-      if (segment->num_points > work->max_points) work->max_points = segment->num_points;
-    }
-    work->num_results += items[k].num_points;
+    for (size_t part = 0; work->hosts[k] == k && part < parts; part++)
+      add_segments(work, items, k, part, parts);
   }
   return true;
 }
@@ -176,7 +224,8 @@ static bool make_programs(RpinnCpuWork *work, const RpinnWorkItem *items) {
 }
 
 RpinnCpuWork *RPINN_REAL_NAME(rpinn_cpu_work_create)(const RpinnEnergyModel *model,
-                                                     const RpinnWorkItem *items, size_t num_items) {
+                                                     const RpinnWorkItem *items, size_t num_items,
+                                                     bool shares_values) {
   RpinnArena *arena = rpinn_arena_create();
   RpinnCpuWork *work = arena ? RPINN_ARENA_NEW(arena, RpinnCpuWork, 1) : NULL;
   if (work) {
@@ -186,6 +235,7 @@ RpinnCpuWork *RPINN_REAL_NAME(rpinn_cpu_work_create)(const RpinnEnergyModel *mod
       return NULL;
     }
     find_late_shifts(work, items);
+    find_hosts(work, items, shares_values);
     if (make_segments(work, items) && make_blocks(work) && make_runs(work, items) &&
         make_programs(work, items))
       return work;
@@ -211,7 +261,7 @@ static ChannelUse find_use(const RpinnCpuWork *work, const RpinnBlock *block, si
                            const RpinnInstruction *in) {
   const RpinnSegment *own = &work->segments[segment];
   const RpinnChannelInput *input = &own->program.program->inputs[in->index];
-  return (ChannelUse){.run = &block->runs[input->field][segment - block->first_segment],
+  return (ChannelUse){.run = &block->runs[input->field][own->host - block->first_segment],
                       .map = &work->maps[own->item * work->model->num_fields + input->field],
                       .field = input->field,
                       .channel = input->channel};

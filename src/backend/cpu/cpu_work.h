@@ -19,6 +19,7 @@ typedef struct RpinnWorkItem {
 typedef struct RpinnSegment {
   size_t item, first_point, num_points;
   size_t first_result; /* position of its first point among the results of all items */
+  size_t host;         /* the segment at the same points whose fields it takes; mostly itself */
   RpinnProgramPass program;
 } RpinnSegment;
 
@@ -35,6 +36,7 @@ typedef struct RpinnCpuWork {
   RpinnBlock *blocks;
   RpinnJetShape *shapes; /* [num_items][num_fields] */
   RpinnChannelMap *maps; /* [num_items][num_fields] */
+  size_t *hosts; /* [num_items] the item whose fields it takes, which is computed with them; mostly itself */
   /* [num_items] to be added to an item's results in double. A value near 100 with noise 0.01 has few digits
    * left in float; where the program is the value itself, its large constant part waits until the data are
    * subtracted. */
@@ -46,9 +48,11 @@ typedef struct RpinnCpuWork {
 } RpinnCpuWork;
 
 /* NULL when out of memory. The items are borrowed for the call, what they point to for the life of the work.
- */
+ * shares_values: an item of values of fields alone takes them from another one that has the same points and derivatives of these
+ * fields, and its segments stand behind the other's, out of the order of results: for work that goes forward only. */
 RpinnCpuWork *RPINN_REAL_NAME(rpinn_cpu_work_create)(const RpinnEnergyModel *model,
-                                                     const RpinnWorkItem *items, size_t num_items);
+                                                     const RpinnWorkItem *items, size_t num_items,
+                                                     bool shares_values);
 void RPINN_REAL_NAME(rpinn_cpu_work_destroy)(RpinnCpuWork *work);
 
 /* The channels of a segment from the fields' outputs (one array per field) to its program's registers; and
