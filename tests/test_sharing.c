@@ -240,9 +240,10 @@ static void programs_together_have_the_bits_of_each_alone(void **state) {
   static const char text[] =
       "name: together\ncoordinates: {a: [0, 1], b: [0, 2]}\n"
       "fields: {u: {network: [50, 50]}, v: {network: [50, 50]}}\n"
-      "quantities: {product: u*v, flux: \"v*d(u, a)\", bend: \"d(u, a, a) + d(u, b, b)\", place: a + b}\n"
+      "quantities: {product: u*v, flux: \"v*d(u, a)\", bend: \"d(u, a, a) + d(u, b, b)\", slope: \"d(u, "
+      "b)\", place: a + b}\n"
       "truth: {u: a}\nterms: {d: {expect: u, at: {grid: [3, 3]}, data: truth, noise: 0.1}}\n"
-      "predict: {grid: [23, 20], quantities: [v, u, product, flux, bend, place]}\n"
+      "predict: {grid: [23, 20], quantities: [v, u, product, flux, bend, slope, place]}\n"
       "settings: {backend: cpu}\n";
   (void)state;
   ProblemBench bench = bench_parse(text, NULL);

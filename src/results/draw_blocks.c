@@ -64,7 +64,8 @@ static RpinnStatus compute_some(void *worker, RpinnContext *context, RpinnTaskPo
   size_t first = task * block->draws_per_task, end = first + block->draws_per_task;
   for (size_t i = first; i < end && i < block->count && !rpinn_task_pool_is_stopped(pool); i++) {
     Slot *slot = &block->slots[i];
-    slot->is_damaged = !rpinn_stored_member_is_whole(&slot->stored, slot->draw.key);
+    slot->is_damaged =
+        !opened->visit->blocks->is_checked && !rpinn_stored_member_is_whole(&slot->stored, slot->draw.key);
     if (slot->is_damaged || !slot->compute) continue;
     RPINN_TRY(opened->visit->blocks->compute(opened->own, context, &slot->draw, slot->values));
   }

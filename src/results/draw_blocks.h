@@ -11,6 +11,7 @@
 typedef struct RpinnDrawBlocks {
   const RpinnRun *run; /* its store, plan and threads, and whoever wants an end: RPINN_ERROR_INTERRUPTED */
   bool warmup;         /* draws of the warmup too, where they are stored */
+  bool is_checked;     /* a pass of this session has found that no draw is damaged */
   size_t num_values;   /* computed of each draw */
   void *user;
   /* In the thread that called, in order, and up to two blocks ahead of take: *compute says whether values are wanted. A draw that

@@ -188,6 +188,7 @@ static RpinnStatus gather_members(RpinnResultsPass *pass) {
   RPINN_TRY(status);
   Members own = {0};
   pass->own = &own;
+  pass->is_checked = true;
   RPINN_TRY(rpinn_results_open_file(pass, run->results.num_draws));
   return rpinn_results_visit(pass, false, look_at_member, take_member);
 }

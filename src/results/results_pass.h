@@ -21,6 +21,7 @@ typedef struct RpinnResultsPass {
   RpinnContext *context;
   RpinnRun *run;
   bool with_file;
+  bool is_checked;             /* no draw in the store is damaged */
   RpinnPosteriorFile *file;    /* NULL without */
   RpinnResultsWorker *workers; /* [num_posteriors] */
   RpinnMoments *moments;

@@ -75,6 +75,7 @@ RpinnStatus rpinn_results_visit(RpinnResultsPass *pass, bool warmup,
   size_t num_rows = pass->with_file ? pass->run->posteriors[0]->model.num_rows : 0;
   RpinnDrawBlocks blocks = {.run = pass->run,
                             .warmup = warmup,
+                            .is_checked = pass->is_checked,
                             .num_values = pass->run->outputs.num_values + 2 * num_rows,
                             .user = pass,
                             .look = look,
