@@ -9,7 +9,9 @@
 #include "task_pool.h"
 #include "unknown_noise.h"
 
-enum { NUM_BLOCKS = 2, BLOCK_BYTES = (16 << 20) / NUM_BLOCKS, MAX_DRAWS = 2048, MAX_DRAWS_PER_TASK = 16 };
+/* Of a block: so few draws that threads begin soon and nothing leaves the cache, so many that all threads have some. */
+enum { NUM_BLOCKS = 2, FEW_BYTES = 2 << 20, MOST_BYTES = 8 << 20, DRAWS_PER_THREAD = 8 };
+enum { MAX_DRAWS = 2048, MAX_DRAWS_PER_TASK = 16 };
 
 /* A copy of a draw, and room for its values. */
 typedef struct Slot {
@@ -189,7 +191,8 @@ static size_t choose_capacity(const RpinnDrawBlocks *blocks) {
   const RpinnRun *run = blocks->run;
   size_t bytes =
       (rpinn_posterior_num_drawn(run->posteriors[0]) + blocks->num_values) * sizeof(double) + sizeof(Slot);
-  size_t capacity = BLOCK_BYTES / bytes;
+  size_t capacity = FEW_BYTES / bytes, enough = DRAWS_PER_THREAD * run->num_posteriors;
+  if (capacity < enough) capacity = enough < MOST_BYTES / bytes ? enough : MOST_BYTES / bytes;
   if (capacity > MAX_DRAWS) capacity = MAX_DRAWS;
   return capacity > run->num_posteriors ? capacity : run->num_posteriors;
 }

@@ -1,7 +1,7 @@
 /* The draws of a store in their order, with numbers that threads compute of each. A block of draws is read, all threads
  * compute, and the block is handed on, draw by draw, in the thread that called, while they compute the next one. Neither the
  * length of a block nor which thread computes a draw leaves a mark on what is handed on. Memory stays flat: two blocks are
- * 16 MiB of draws, or each one draw for every thread where that is more. */
+ * at most 16 MiB of draws, or each one draw for every thread where that is more. */
 #ifndef RPINN_RESULTS_DRAW_BLOCKS_H
 #define RPINN_RESULTS_DRAW_BLOCKS_H
 
