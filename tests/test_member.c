@@ -1,5 +1,8 @@
-/* One member from begin to end on a target of its own: fresh attempts have fresh offsets and starts, and one that failed
- * has not converged, whatever its optimiser says. */
+/* One member from begin to end on a target of its own: fresh attempts have fresh offsets and starts, one that failed has not
+ * converged, whatever its optimiser says, and one that its precision stops goes on in double. */
+#include <math.h>
+#include <string.h>
+
 #include "check.h"
 
 #include "member.h"
@@ -174,9 +177,284 @@ static void states_know_their_attempt(void **state) {
   rpinn_context_destroy(context);
 }
 
+/* ---- members that their precision stops ---- */
+
+/* Rosenbrock's rows, 10 (y - x^2) and 1 - x, seen from their usual start, x = a - 1.2 and y = 1 + b. With a bump, which stands for what
+ * rounding does far from it, every other point is higher than the start: no step goes down, whatever the Jacobian promises. */
+typedef struct Valley {
+  double bump;
+  size_t num_asked;
+  RpinnBatchObjective objective;
+  RpinnBatchLeastSquares squares;
+} Valley;
+
+typedef struct Pair {
+  Valley coarse, exact;
+  size_t num_opened, num_starts;
+  bool has_no_memory;
+  uint32_t num_bad; /* attempts whose end is not finite in double */
+  uint32_t attempt;
+} Pair;
+
+static void find_rows(Valley *valley, const double *theta, double *rows) {
+  double x = theta[0] - 1.2;
+  rows[0] = 10 * (1 + theta[1] - x * x);
+  rows[1] = 1 - x;
+  if (theta[0] != 0 || theta[1] != 0) rows[0] += rows[0] < 0 ? -valley->bump : valley->bump;
+  valley->num_asked++;
+}
+
+static RpinnStatus valley_rows(RpinnContext *context, void *data, size_t count, const size_t *members,
+                               const double *const *thetas, const double *const *inputs, double *const *rows,
+                               double *const *outputs) {
+  (void)context, (void)members, (void)inputs, (void)outputs;
+  for (size_t k = 0; k < count; k++) find_rows(data, thetas[k], rows[k]);
+  return RPINN_OK;
+}
+
+static RpinnStatus valley_jacobian(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                   const double *const *thetas, const double *const *inputs,
+                                   double *const *rows, double *const *outputs) {
+  RPINN_TRY(valley_rows(context, data, count, members, thetas, inputs, rows, outputs));
+  for (size_t k = 0; k < count; k++)
+    memcpy(outputs[k], (const double[]){-20 * (thetas[k][0] - 1.2), 10, -1, 0}, 4 * sizeof(double));
+  return RPINN_OK;
+}
+
+static RpinnStatus valley_parts(RpinnContext *context, void *data, size_t count, const size_t *members,
+                                const double *const *thetas, double *values, double *const *gradients,
+                                double *const *parts) {
+  (void)context, (void)members;
+  double rows[2], x = thetas[0][0] - 1.2;
+  assert_int_equal(count, 1);
+  find_rows(data, thetas[0], rows);
+  parts[0][0] = values[0] = 0.5 * (rows[0] * rows[0] + rows[1] * rows[1]);
+  gradients[0][0] = -20 * x * rows[0] - rows[1];
+  gradients[0][1] = 10 * rows[0];
+  return RPINN_OK;
+}
+
+/* The last look of the first attempts is not finite. */
+static RpinnStatus bad_parts(RpinnContext *context, void *data, size_t count, const size_t *members,
+                             const double *const *thetas, double *values, double *const *gradients,
+                             double *const *parts) {
+  Valley *valley = data;
+  const Pair *pair = (const Pair *)((const char *)valley - offsetof(Pair, exact));
+  RPINN_TRY(valley_parts(context, data, count, members, thetas, values, gradients, parts));
+  if (pair->attempt < pair->num_bad) values[0] = (double)NAN;
+  return RPINN_OK;
+}
+
+static const double *take_valley(void *data, size_t slot, uint64_t member, uint32_t attempt,
+                                 bool with_offsets) {
+  (void)slot, (void)member, (void)with_offsets;
+  ((Pair *)data)->attempt = attempt;
+  return NULL;
+}
+
+static RpinnStatus start_in_valley(void *data, size_t slot, uint64_t member, uint32_t attempt,
+                                   double *theta) {
+  (void)slot, (void)member, (void)attempt;
+  ((Pair *)data)->num_starts++;
+  theta[0] = theta[1] = 0;
+  return RPINN_OK;
+}
+
+static RpinnStatus open_exact(RpinnContext *context, void *data, const RpinnBatchObjective **objective,
+                              const RpinnBatchLeastSquares **squares) {
+  Pair *pair = data;
+  pair->num_opened++;
+  if (pair->has_no_memory) return rpinn_fail_memory(context);
+  *objective = &pair->exact.objective;
+  *squares = &pair->exact.squares;
+  return RPINN_OK;
+}
+
+static void make_valley(Valley *valley, double bump) {
+  valley->bump = bump;
+  valley->objective = (RpinnBatchObjective){.num_parameters = 2,
+                                            .group = 1,
+                                            .data = valley,
+                                            .num_parts = 1,
+                                            .evaluate_parts = bump > 0 ? valley_parts : bad_parts};
+  valley->squares = (RpinnBatchLeastSquares){.num_parameters = 2,
+                                             .num_rows = 2,
+                                             .group = 1,
+                                             .data = valley,
+                                             .residuals = valley_rows,
+                                             .jacobian = valley_jacobian};
+}
+
+static RpinnMemberTarget pair_target(Pair *pair) {
+  make_valley(&pair->coarse, 10);
+  make_valley(&pair->exact, 0);
+  return (RpinnMemberTarget){.num_parameters = 2,
+                             .num_slots = 1,
+                             .data = pair,
+                             .objective = &pair->coarse.objective,
+                             .squares = &pair->coarse.squares,
+                             .take_slot = take_valley,
+                             .draw_start = start_in_valley,
+                             .open_double = open_exact};
+}
+
+static RpinnMinimizeOptions valley_options(size_t iterations) {
+  return (RpinnMinimizeOptions){.minimizer = RPINN_MINIMIZER_LM,
+                                .iterations = iterations,
+                                .gradient_tolerance = 1e-10,
+                                .progress_tolerance = 0,
+                                .progress_window = 1000};
+}
+
+/* What is left of an outcome when its member is gone. */
+typedef struct Ended {
+  RpinnMemberOutcome outcome;
+  double theta[2];
+  RpinnTracePoint trace[RPINN_TRACE_CAPACITY];
+} Ended;
+
+/* In slices of so many iterations, each by a member of its own from the state of the one before where they are saved. */
+static Ended end_of(RpinnMemberTarget target, size_t iterations, uint32_t max_retries, size_t slice,
+                    bool saved) {
+  RpinnContext *context = rpinn_context_create();
+  RpinnMinimizeOptions options = valley_options(iterations);
+  RpinnMember *member;
+  Ended ended = {0};
+  RpinnMemberOutcome *outcome = &ended.outcome;
+  assert_int_equal(rpinn_member_create(context, &target, 0, &options, max_retries, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_begin(context, member, 3, NULL, 0), RPINN_OK);
+  for (size_t done = 0; !outcome->finished; done = outcome->iterations) {
+    assert_int_equal(rpinn_member_advance(context, member, slice, outcome), RPINN_OK);
+    check_true(outcome->iterations - done <= slice || outcome->iterations < done,
+               "%zu iterations in a slice of %zu", outcome->iterations - done, slice);
+    if (!saved || outcome->finished) continue;
+    size_t size = rpinn_member_state_size(member);
+    char *state = malloc(size);
+    rpinn_member_save(member, state);
+    rpinn_member_destroy(member);
+    assert_int_equal(rpinn_member_create(context, &target, 0, &options, max_retries, &member), RPINN_OK);
+    assert_int_equal(rpinn_member_begin(context, member, 3, state, size), RPINN_OK);
+    free(state);
+  }
+  memcpy(ended.theta, outcome->theta, sizeof ended.theta);
+  memcpy(ended.trace, outcome->trace, outcome->num_trace * sizeof *ended.trace);
+  outcome->theta = outcome->parts = NULL;
+  outcome->trace = NULL;
+  rpinn_member_destroy(member);
+  rpinn_context_destroy(context);
+  return ended;
+}
+
+static void stalled_members_go_on_in_double(void **state) {
+  (void)state;
+  Pair pair = {0};
+  RpinnMemberTarget target = pair_target(&pair), coarse = target;
+  coarse.open_double = NULL;
+  Ended stalled = end_of(coarse, 1000, 0, 1000, false);
+  assert_int_equal(stalled.outcome.stop, RPINN_STOP_DAMPING_LIMIT);
+  assert_false(stalled.outcome.in_double || stalled.outcome.converged);
+  assert_int_equal(pair.exact.num_asked, 0);
+  Ended ended = end_of(target, 1000, 0, 1000, false);
+  assert_int_equal(ended.outcome.stop, RPINN_STOP_GRADIENT_SMALL);
+  assert_true(ended.outcome.in_double && ended.outcome.converged);
+  assert_int_equal(pair.num_opened, 1);
+  check_close(ended.theta[0], 2.2, 1e-8);
+  check_close(ended.theta[1], 0, 1e-8);
+  assert_true(ended.outcome.loss < 1e-16 && ended.outcome.gradient_norm < 1e-9);
+  /* The record is that of the whole way: counts go on, and so does the trace. */
+  assert_true(ended.outcome.iterations > stalled.outcome.iterations);
+  assert_true(ended.outcome.evaluations > stalled.outcome.evaluations);
+  assert_true(ended.outcome.num_trace > stalled.outcome.num_trace);
+  assert_memory_equal(ended.trace, stalled.trace, stalled.outcome.num_trace * sizeof *stalled.trace);
+  assert_int_equal(ended.trace[stalled.outcome.num_trace].iteration, stalled.outcome.iterations);
+}
+
+static void the_budget_is_one_for_both_precisions(void **state) {
+  (void)state;
+  Pair pair = {0};
+  RpinnMemberTarget target = pair_target(&pair), coarse = target;
+  coarse.open_double = NULL;
+  size_t stalled = end_of(coarse, 1000, 0, 1000, false).outcome.iterations;
+  Ended ended = end_of(target, stalled + 2, 0, 1000, false);
+  assert_int_equal(ended.outcome.stop, RPINN_STOP_BUDGET);
+  assert_int_equal(ended.outcome.iterations, stalled + 2);
+  assert_true(ended.outcome.in_double);
+  /* Who is stopped before he stalls needs no other precision. */
+  pair.num_opened = 0;
+  ended = end_of(target, stalled - 1, 0, 1000, false);
+  assert_int_equal(ended.outcome.stop, RPINN_STOP_BUDGET);
+  assert_false(ended.outcome.in_double);
+  assert_int_equal(pair.num_opened, 0);
+}
+
+/* Whatever the slices, and whether a state is saved between them: the same bits. */
+static void states_know_their_precision(void **state) {
+  (void)state;
+  Pair pair = {0};
+  RpinnMemberTarget target = pair_target(&pair);
+  Ended whole = end_of(target, 1000, 0, 1000, false);
+  for (size_t slice = 1; slice <= 7; slice++)
+    for (int saved = 0; saved < 2; saved++) {
+      Ended ended = end_of(target, 1000, 0, slice, saved);
+      assert_memory_equal(ended.theta, whole.theta, sizeof whole.theta);
+      assert_true(ended.outcome.in_double);
+      assert_int_equal(ended.outcome.iterations, whole.outcome.iterations);
+      assert_int_equal(ended.outcome.evaluations, whole.outcome.evaluations);
+      assert_int_equal(ended.outcome.num_trace, whole.outcome.num_trace);
+      assert_memory_equal(ended.trace, whole.trace, whole.outcome.num_trace * sizeof *whole.trace);
+      check_close(ended.outcome.loss, whole.outcome.loss, 0);
+    }
+}
+
+/* A fresh attempt begins in the precision of the target, at its own start. */
+static void attempts_begin_without_double(void **state) {
+  (void)state;
+  Pair pair = {.num_bad = 1};
+  RpinnMemberTarget target = pair_target(&pair);
+  Ended ended = end_of(target, 1000, 2, 1000, false);
+  assert_int_equal(ended.outcome.attempts, 1);
+  assert_int_equal(pair.num_starts, 2);
+  assert_int_equal(pair.num_opened, 2);
+  Pair once = {0};
+  Ended single = end_of(pair_target(&once), 1000, 0, 1000, false);
+  assert_int_equal(pair.coarse.num_asked, 2 * once.coarse.num_asked);
+  assert_int_equal(ended.outcome.iterations, single.outcome.iterations);
+}
+
+/* A member whose other precision cannot be had is a failure, and one that has none cannot go on with such a state. */
+static void double_that_cannot_be_had_is_a_status(void **state) {
+  (void)state;
+  RpinnContext *context = rpinn_context_create();
+  Pair pair = {.has_no_memory = true};
+  RpinnMemberTarget target = pair_target(&pair);
+  RpinnMinimizeOptions options = valley_options(1000);
+  RpinnMember *member;
+  RpinnMemberOutcome outcome = {0};
+  assert_int_equal(rpinn_member_create(context, &target, 0, &options, 0, &member), RPINN_OK);
+  assert_int_equal(rpinn_member_begin(context, member, 0, NULL, 0), RPINN_OK);
+  assert_int_equal(rpinn_member_advance(context, member, SIZE_MAX, &outcome), RPINN_ERROR_MEMORY);
+  pair.has_no_memory = false;
+  assert_int_equal(rpinn_member_begin(context, member, 0, NULL, 0), RPINN_OK);
+  for (pair.num_opened = 0; !pair.num_opened && !outcome.finished;)
+    assert_int_equal(rpinn_member_advance(context, member, 1, &outcome), RPINN_OK);
+  size_t size = rpinn_member_state_size(member);
+  char *saved = malloc(size);
+  rpinn_member_save(member, saved);
+  target.open_double = NULL;
+  assert_int_equal(rpinn_member_begin(context, member, 0, saved, size), RPINN_ERROR_INPUT);
+  free(saved);
+  rpinn_member_destroy(member);
+  rpinn_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(attempts_are_fresh),
                                      cmocka_unit_test(failed_members_have_not_converged),
-                                     cmocka_unit_test(states_know_their_attempt)};
+                                     cmocka_unit_test(states_know_their_attempt),
+                                     cmocka_unit_test(stalled_members_go_on_in_double),
+                                     cmocka_unit_test(the_budget_is_one_for_both_precisions),
+                                     cmocka_unit_test(states_know_their_precision),
+                                     cmocka_unit_test(attempts_begin_without_double),
+                                     cmocka_unit_test(double_that_cannot_be_had_is_a_status)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,16 @@ void rpinn_optimizer_place(RpinnOptimizer *optimizer, const double *theta) {
   optimizer->trace_stride = 1;
 }
 
+void rpinn_optimizer_follow(RpinnOptimizer *optimizer, const RpinnOptimizer *before) {
+  rpinn_optimizer_place(optimizer, rpinn_optimizer_optimum(before).best_theta);
+  optimizer->num_iterations = optimizer->window_start = before->num_iterations;
+  optimizer->num_evaluations = before->num_evaluations;
+  optimizer->num_noted = before->num_noted;
+  optimizer->trace_stride = before->trace_stride;
+  optimizer->num_trace = before->num_trace;
+  memcpy(optimizer->trace, before->trace, sizeof optimizer->trace);
+}
+
 static bool may_go_on(const RpinnOptimizer *optimizer) {
   switch (optimizer->stop) {
   case RPINN_STOP_RUNNING:

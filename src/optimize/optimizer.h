@@ -65,6 +65,9 @@ double *rpinn_optimizer_numbers(RpinnOptimizer *optimizer, size_t count, bool *f
 
 /* Be at theta [num_parameters] and forget everything before; what the target says of it is asked first. */
 void rpinn_optimizer_place(RpinnOptimizer *optimizer, const double *theta);
+/* Be where another optimiser of as many parameters has come to, with its counts of iterations and evaluations and its trace, and begin from
+ * there: for a target that is the same in another precision. */
+void rpinn_optimizer_follow(RpinnOptimizer *optimizer, const RpinnOptimizer *before);
 /* Be ready for at most num_iterations further ones, as in rpinn_optimizer_advance. */
 RpinnStatus rpinn_optimizer_set_out(RpinnContext *context, RpinnOptimizer *optimizer, size_t num_iterations);
 /* Go on, with the answer to the last request where there was one: the next request, or NULL when it has stopped or come as

@@ -6,6 +6,9 @@
 
 #include "optimizer.h"
 
+/* A saved state begins with the attempt, and this bit where it is in double. */
+static const uint32_t double_bit = UINT32_C(1) << 31;
+
 struct RpinnMember {
   const RpinnMemberTarget *target;
   size_t slot;
@@ -13,10 +16,13 @@ struct RpinnMember {
   uint32_t max_retries;
   uint64_t index;
   uint32_t attempt;
-  double *theta;          /* [N] */
-  double *parts;          /* [objective->num_parts] of the loss at the end … */
-  double *gradient;       /* … and [N] */
-  RpinnRequest last_look; /* at the point that it ended at */
+  bool in_double;
+  const double *offsets;                /* of the attempt, in the target */
+  const RpinnBatchObjective *objective; /* of the target, in the precision that it is in */
+  double *theta;                        /* [N] */
+  double *parts;                        /* [objective->num_parts] of the loss at the end … */
+  double *gradient;                     /* … and [N] */
+  RpinnRequest last_look;               /* at the point that it ended at */
   bool is_looking;
   size_t num_iterations; /* to set out for, once the start has been looked at */
   bool is_starting;      /* the optimiser looks at its start first */
@@ -52,19 +58,29 @@ void rpinn_member_destroy(RpinnMember *member) {
 
 /* ---- attempts ---- */
 
-/* The optimiser of one attempt, not yet started. Everything about it follows from (index, attempt). */
+/* An optimiser of the attempt, in the precision that it is in. */
+static RpinnStatus create_optimizer(RpinnContext *context, RpinnMember *member, RpinnOptimizer **optimizer) {
+  const RpinnMemberTarget *target = member->target;
+  const RpinnBatchLeastSquares *squares = target->squares;
+  member->objective = target->objective;
+  if (member->in_double) RPINN_TRY(target->open_double(context, target->data, &member->objective, &squares));
+  return rpinn_minimize_create(context, &member->options, member->objective, squares, member->slot,
+                               member->offsets, optimizer);
+}
+
+/* That which it begins with, not yet started. Everything about it follows from (index, attempt, in_double). */
 static RpinnStatus make_optimizer(RpinnContext *context, RpinnMember *member) {
   const RpinnMemberTarget *target = member->target;
   rpinn_optimizer_destroy(member->optimizer);
   member->optimizer = NULL;
-  const double *offsets =
+  member->offsets =
       target->take_slot(target->data, member->slot, member->index, member->attempt, target->has_offsets);
-  return rpinn_minimize_create(context, &member->options, target->objective, target->squares, member->slot,
-                               offsets, &member->optimizer);
+  return create_optimizer(context, member, &member->optimizer);
 }
 
 static RpinnStatus begin_attempt(RpinnContext *context, RpinnMember *member) {
   const RpinnMemberTarget *target = member->target;
+  member->in_double = false;
   RPINN_TRY(make_optimizer(context, member));
   RPINN_TRY(target->draw_start(target->data, member->slot, member->index, member->attempt, member->theta));
   rpinn_optimizer_place(member->optimizer, member->theta);
@@ -74,17 +90,20 @@ static RpinnStatus begin_attempt(RpinnContext *context, RpinnMember *member) {
 
 RpinnStatus rpinn_member_begin(RpinnContext *context, RpinnMember *member, uint64_t index, const void *state,
                                size_t state_size) {
+  uint32_t head = 0;
   member->index = index;
   member->attempt = 0;
   member->is_starting = member->is_looking = false;
   if (!state) return begin_attempt(context, member);
-  if (state_size < sizeof member->attempt)
+  if (state_size >= sizeof head) memcpy(&head, state, sizeof head);
+  member->in_double = head & double_bit;
+  member->attempt = head & ~double_bit;
+  if (state_size < sizeof head || (member->in_double && !member->target->open_double))
     return rpinn_fail(context, RPINN_ERROR_INPUT, "the saved state of member %llu is damaged",
                       (unsigned long long)index);
-  memcpy(&member->attempt, state, sizeof member->attempt);
   RPINN_TRY(make_optimizer(context, member));
-  return rpinn_optimizer_restore(context, member->optimizer, (const char *)state + sizeof member->attempt,
-                                 state_size - sizeof member->attempt);
+  return rpinn_optimizer_restore(context, member->optimizer, (const char *)state + sizeof head,
+                                 state_size - sizeof head);
 }
 
 size_t rpinn_member_num_iterations(const RpinnMember *member) {
@@ -93,9 +112,28 @@ size_t rpinn_member_num_iterations(const RpinnMember *member) {
 
 /* ---- advancing ---- */
 
+/* Is there no step that goes down, as far as less than double can tell? */
+static bool is_stalled(const RpinnMember *member) {
+  return !member->in_double && member->target->open_double &&
+         rpinn_optimizer_optimum(member->optimizer).stop == RPINN_STOP_DAMPING_LIMIT;
+}
+
+/* From the point that it has come to, with what is left of its budget and of the iterations that it was to make. */
+static RpinnStatus go_on_in_double(RpinnContext *context, RpinnMember *member) {
+  RpinnOptimizer *before = member->optimizer, *after;
+  member->in_double = true;
+  RPINN_TRY(create_optimizer(context, member, &after));
+  rpinn_optimizer_follow(after, before);
+  member->num_iterations = before->end > before->num_iterations ? before->end - before->num_iterations : 0;
+  member->is_starting = true;
+  member->optimizer = after;
+  rpinn_optimizer_destroy(before);
+  return RPINN_OK;
+}
+
 /* It ends where its loss was lowest: what is the loss made of there? */
 static RpinnRequest *look_back(RpinnMember *member, const RpinnOptimum *optimum) {
-  member->last_look = (RpinnRequest){.target = {.objective = member->target->objective},
+  member->last_look = (RpinnRequest){.target = {.objective = member->objective},
                                      .member = member->slot,
                                      .question = RPINN_QUESTION_EVALUATE_PARTS,
                                      .theta = optimum->best_theta,
@@ -118,6 +156,7 @@ static RpinnStatus conclude(RpinnContext *context, RpinnMember *member, RpinnMem
   *outcome = (RpinnMemberOutcome){.finished = true,
                                   .stop = optimum.stop,
                                   .converged = rpinn_stop_is_converged(optimum.stop),
+                                  .in_double = member->in_double,
                                   .attempts = member->attempt,
                                   .iterations = optimum.num_iterations,
                                   .evaluations = optimum.num_evaluations,
@@ -166,11 +205,14 @@ RpinnStatus rpinn_member_next(RpinnContext *context, RpinnMember *member, RpinnR
     member->is_looking = false;
     return conclude(context, member, outcome);
   }
-  *request = rpinn_optimizer_next(member->optimizer);
-  if (!*request && member->is_starting) {
+  while (!(*request = rpinn_optimizer_next(member->optimizer)) &&
+         (member->is_starting || is_stalled(member))) {
+    if (!member->is_starting) {
+      RPINN_TRY(go_on_in_double(context, member));
+      continue;
+    }
     member->is_starting = false;
     RPINN_TRY(rpinn_optimizer_set_out(context, member->optimizer, member->num_iterations));
-    *request = rpinn_optimizer_next(member->optimizer);
   }
   if (!*request) *request = arrive(member, outcome);
   return RPINN_OK;
@@ -195,10 +237,11 @@ bool rpinn_member_can_be_saved(const RpinnMember *member) {
 }
 
 size_t rpinn_member_state_size(const RpinnMember *member) {
-  return sizeof member->attempt + rpinn_optimizer_state_size(member->optimizer);
+  return sizeof double_bit + rpinn_optimizer_state_size(member->optimizer);
 }
 
 void rpinn_member_save(const RpinnMember *member, void *state) {
-  memcpy(state, &member->attempt, sizeof member->attempt);
-  rpinn_optimizer_save(member->optimizer, (char *)state + sizeof member->attempt);
+  uint32_t head = member->attempt | (member->in_double ? double_bit : 0);
+  memcpy(state, &head, sizeof head);
+  rpinn_optimizer_save(member->optimizer, (char *)state + sizeof head);
 }

@@ -1,6 +1,6 @@
 /* One member of an ensemble: a minimisation from its own start with its own offsets, which can be stopped,
  * saved, resumed, and retried. MAP is an ensemble of one member without offsets, a deep ensemble has many
- * without, rPINN many with. Knows targets, not problems: starts and offsets come from callbacks. Several are advanced together:
+ * without, rPINN many with. Where float cannot tell any more whether a step goes down, the rest of it is made in double. Knows targets, not problems: starts and offsets come from callbacks. Several are advanced together:
  * each asks (request.h), one question at a time. */
 #ifndef RPINN_SAMPLE_MEMBER_H
 #define RPINN_SAMPLE_MEMBER_H
@@ -25,6 +25,10 @@ typedef struct RpinnMemberTarget {
    * taken again. */
   const double *(*take_slot)(void *data, size_t slot, uint64_t member, uint32_t attempt, bool with_offsets);
   RpinnStatus (*draw_start)(void *data, size_t slot, uint64_t member, uint32_t attempt, double *theta);
+  /* The same energies in double, for members that Levenberg–Marquardt cannot bring further in the precision of the above; made when first
+   * asked for. NULL: there is no other precision. */
+  RpinnStatus (*open_double)(RpinnContext *context, void *data, const RpinnBatchObjective **objective,
+                             const RpinnBatchLeastSquares **squares);
 } RpinnMemberTarget;
 
 typedef struct RpinnMember RpinnMember; /* workspace of one slot */
@@ -33,6 +37,7 @@ typedef struct RpinnMemberOutcome {
   bool finished; /* false: stopped by the caller; save the state to go on later */
   bool failed;   /* finished, but non-finite in every attempt */
   bool converged;
+  bool in_double; /* it went on in double where it had come to the limit of damping */
   RpinnStop stop;
   uint32_t attempts; /* fresh ones beside the first */
   size_t iterations, evaluations;
