@@ -36,8 +36,9 @@ static ReportBench make_members(void) {
   for (size_t k = 0; k < 3; k++) set_score(&results->scores[k], (double)k);
   set_statistics(results);
   memset(results->stops, 0, sizeof results->stops);
-  results->stops[RPINN_STOP_BUDGET] = 2;
-  results->stops[RPINN_STOP_GRADIENT_SMALL] = 1;
+  results->stops[0][RPINN_STOP_BUDGET] = 1;
+  results->stops[1][RPINN_STOP_BUDGET] = 1;
+  results->stops[0][RPINN_STOP_GRADIENT_SMALL] = 1;
   results->num_converged = 1;
   size_t at = made.run->outputs.unknown_start;
   results->mean[at] = 2.5, results->deviation[at] = 0.25, results->low[at] = 1.25;
@@ -81,9 +82,12 @@ static void members_and_terms(void **state) {
   check_lines(&text,
               "In the median: loss 40, gradient norm 0.250, 300 iterations, 1.5 s. Converged: 1 of 3.");
   char stops[512];
-  snprintf(stops, sizeof stops, "stopped by|members|meaning|\n\n%s|1|%s|\n%s|2|%s|",
+  snprintf(stops, sizeof stops,
+           "stopped by|members|meaning|\n\n%s|1|%s|\n%s|1|%s|\nbudget_in_double|1|%s; in double, after float "
+           "had come to damping_limit|",
            rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL), rpinn_stop_meaning(RPINN_STOP_GRADIENT_SMALL),
-           rpinn_stop_name(RPINN_STOP_BUDGET), rpinn_stop_meaning(RPINN_STOP_BUDGET));
+           rpinn_stop_name(RPINN_STOP_BUDGET), rpinn_stop_meaning(RPINN_STOP_BUDGET),
+           rpinn_stop_meaning(RPINN_STOP_BUDGET));
   check_lines(&text, stops);
   /* Shares of 10 + 25 + 5; a network of one layer of 4 has 13 parameters, and c is one. */
   check_lines(&text, "|expects|points|noise|s|median loss|share||\n\n"

@@ -32,7 +32,7 @@ static RpinnRunEvent *a_draw(uint64_t index, int32_t failed) {
                             .statistics = statistics,
                             .num_trace = T,
                             .trace = trace,
-                            .stop = "line_search_failed"};
+                            .stop = "line_search_failed_in_double"};
   RpinnRunEvent *event = rpinn_run_event_of_draw(&draw);
   assert_non_null(event);
   return event;
@@ -48,7 +48,7 @@ static RpinnStatus look(void *user, const RpinnStoredMember *member) {
   assert_memory_equal(member->statistics, statistics, sizeof statistics);
   assert_int_equal(member->num_trace, T);
   assert_memory_equal(member->trace, trace, sizeof trace);
-  assert_string_equal(member->stop, "line_search_failed");
+  assert_string_equal(member->stop, "line_search_failed_in_double");
   ++*seen;
   return RPINN_OK;
 }

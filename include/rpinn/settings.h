@@ -114,7 +114,8 @@ extern "C" {
     "what computes energies: cpu is fast, plain the oracle, cuda a GPU; auto: cuda where there is a GPU "    \
     "and work enough for it, else cpu")                                                                      \
   X(PRECISION, "precision", CHOICE, FIXED, "auto", 0, 0, RPINN_CHOICES(RPINN_PRECISION_LIST),                \
-    "arithmetic of the backend; auto: its usual one")                                                        \
+    "arithmetic of the backend; auto: its usual one; members that lm cannot bring further in float go on "   \
+    "in double")                                                                                             \
   X(CORRECT, "correct", CHOICE, FREE, "none", 0, 0, RPINN_CHOICES(RPINN_CORRECTION_LIST),                    \
     "mh: an independence Metropolis step on the weights of converged rPINN members; nuts: every member "     \
     "is continued by NUTS until it has forgotten where it began")                                            \

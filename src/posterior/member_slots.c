@@ -65,7 +65,7 @@ static RpinnStatus evaluate(RpinnContext *context, void *data, size_t count, con
                             const double *const *thetas, double *values, double *const *gradients) {
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
-  return rpinn_backend_energies(context, slots->posterior->backend, &batch, values, gradients, NULL);
+  return rpinn_backend_energies(context, slots->backend, &batch, values, gradients, NULL);
 }
 
 static RpinnStatus evaluate_parts(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -73,7 +73,7 @@ static RpinnStatus evaluate_parts(RpinnContext *context, void *data, size_t coun
                                   double *const *parts) {
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
-  return rpinn_backend_energies(context, slots->posterior->backend, &batch, values, gradients, parts);
+  return rpinn_backend_energies(context, slots->backend, &batch, values, gradients, parts);
 }
 
 static RpinnStatus adam_advance(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -81,8 +81,7 @@ static RpinnStatus adam_advance(RpinnContext *context, void *data, size_t count,
                                 double *values) {
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, NULL);
-  return rpinn_backend_adam_advance(context, slots->posterior->backend, &batch, rule, states, num_steps,
-                                    values);
+  return rpinn_backend_adam_advance(context, slots->backend, &batch, rule, states, num_steps, values);
 }
 
 static const double *prior_root(void *data, size_t member) {
@@ -97,7 +96,7 @@ static RpinnStatus residuals(RpinnContext *context, void *data, size_t count, co
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
   (void)inputs, (void)outputs;
-  return rpinn_backend_residuals(context, slots->posterior->backend, &batch, rows, NULL);
+  return rpinn_backend_residuals(context, slots->backend, &batch, rows, NULL);
 }
 
 static RpinnStatus jacobian(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -106,7 +105,7 @@ static RpinnStatus jacobian(RpinnContext *context, void *data, size_t count, con
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
   (void)inputs;
-  return rpinn_backend_residuals(context, slots->posterior->backend, &batch, rows, outputs);
+  return rpinn_backend_residuals(context, slots->backend, &batch, rows, outputs);
 }
 
 static RpinnStatus times(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -115,7 +114,7 @@ static RpinnStatus times(RpinnContext *context, void *data, size_t count, const 
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
   (void)rows;
-  return rpinn_backend_jacobian_times(context, slots->posterior->backend, &batch, inputs, outputs);
+  return rpinn_backend_jacobian_times(context, slots->backend, &batch, inputs, outputs);
 }
 
 static RpinnStatus transposed(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -124,7 +123,7 @@ static RpinnStatus transposed(RpinnContext *context, void *data, size_t count, c
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
   (void)rows;
-  return rpinn_backend_transposed_times(context, slots->posterior->backend, &batch, inputs, outputs);
+  return rpinn_backend_transposed_times(context, slots->backend, &batch, inputs, outputs);
 }
 
 static RpinnStatus gram(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -132,13 +131,13 @@ static RpinnStatus gram(RpinnContext *context, void *data, size_t count, const s
                         double *const *outputs) {
   RpinnMemberSlots *slots = data;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
-  return rpinn_backend_gram(context, slots->posterior->backend, &batch, inputs, rows, outputs);
+  return rpinn_backend_gram(context, slots->backend, &batch, inputs, rows, outputs);
 }
 
 static RpinnStatus damped_steps(RpinnContext *context, void *data, size_t count, const size_t *members,
                                 const double *const *thetas, RpinnDampedStep *const *steps) {
   RpinnMemberSlots *slots = data;
-  RpinnBackend *backend = slots->posterior->backend;
+  RpinnBackend *backend = slots->backend;
   RpinnMemberBatch batch = batch_of(slots, count, members, thetas);
   return backend->operations->damped_steps(context, backend, &batch, steps);
 }
@@ -160,7 +159,7 @@ static RpinnStatus joint_energies(RpinnContext *context, RpinnMemberSlots *slots
     slots->members[k].row_scale = slots->row_scales[k];
   }
   RpinnMemberBatch batch = {.num_members = count, .members = slots->members};
-  return rpinn_backend_energies(context, slots->posterior->backend, &batch, values, gradients, parts);
+  return rpinn_backend_energies(context, slots->backend, &batch, values, gradients, parts);
 }
 
 static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t count, const size_t *members,
@@ -182,7 +181,7 @@ static RpinnStatus evaluate_jointly(RpinnContext *context, void *data, size_t co
 /* Of the density, whose data are the joint energy. */
 static RpinnStatus move_particles(RpinnContext *context, void *data, RpinnParticleMoves *moves) {
   const RpinnMemberSlots *slots = ((const RpinnBatchObjective *)data)->data;
-  RpinnBackend *backend = slots->posterior->backend;
+  RpinnBackend *backend = slots->backend;
   return backend->operations->move_particles(context, backend, moves);
 }
 
@@ -190,7 +189,7 @@ static RpinnStatus move_particles(RpinnContext *context, void *data, RpinnPartic
 static RpinnStatus transitions(RpinnContext *context, void *data, size_t count, const size_t *members,
                                RpinnWholeTransition *const *all) {
   RpinnMemberSlots *slots = ((const RpinnBatchObjective *)data)->data;
-  RpinnBackend *backend = slots->posterior->backend;
+  RpinnBackend *backend = slots->backend;
   for (size_t k = 0; k < count; k++)
     slots->members[k] = (RpinnBatchMember){.prior_root = slots->slots[members[k]].prior_root};
   RpinnMemberBatch batch = {.num_members = count, .members = slots->members};
@@ -220,6 +219,7 @@ static bool allocate(RpinnMemberSlots *slots) {
   size_t M = posterior->model.num_rows, N = posterior->model.num_parameters, count = slots->count;
   RpinnArena *arena = posterior->arena;
   bool has_noises = posterior->num_noises > 0;
+  slots->twin = RPINN_ARENA_NEW(arena, RpinnMemberSlots, 1);
   slots->slots = RPINN_ARENA_NEW(arena, RpinnMemberSlot, count);
   slots->members = RPINN_ARENA_NEW(arena, RpinnBatchMember, count);
   slots->part_energies = vectors(arena, count, posterior->model.num_terms + 1);
@@ -228,7 +228,7 @@ static bool allocate(RpinnMemberSlots *slots) {
   double **own_scales = has_noises ? vectors(arena, count, M) : NULL;
   bool has_priors = has_own_priors(posterior);
   double **roots = has_priors ? vectors(arena, count, N) : NULL;
-  if (!slots->slots || !slots->members || !slots->part_energies || !offsets || !etas ||
+  if (!slots->twin || !slots->slots || !slots->members || !slots->part_energies || !offsets || !etas ||
       (has_noises && !(slots->row_scales && own_scales)) || (has_priors && !roots))
     return false;
   for (size_t k = 0; k < count; k++)
@@ -241,7 +241,7 @@ static bool allocate(RpinnMemberSlots *slots) {
 
 /* A device moves theta alone, and all particles under one prior. */
 static void find_host_work(RpinnMemberSlots *slots) {
-  const RpinnBackendOperations *operations = slots->posterior->backend->operations;
+  const RpinnBackendOperations *operations = slots->backend->operations;
   const char *noise = slots->row_scales ? "the noise is among the unknowns" : NULL;
   slots->host_chains = operations->transitions ? noise : operations->no_transitions;
   if (!operations->move_particles) return;
@@ -252,20 +252,20 @@ static void find_host_work(RpinnMemberSlots *slots) {
 static void make_targets(RpinnMemberSlots *slots) {
   const RpinnPosterior *posterior = slots->posterior;
   const RpinnEnergyModel *model = &posterior->model;
-  const RpinnBackendOperations *operations = posterior->backend->operations;
+  const RpinnBackendOperations *operations = slots->backend->operations;
   slots->objective = (RpinnBatchObjective){
       .num_parameters = model->num_parameters,
-      .group = slots->count,
+      .group = slots->backend->group,
       .data = slots,
       .evaluate = evaluate,
       .adam_advance = operations->adam_advance ? adam_advance : NULL,
       .num_parts = model->num_terms + 1,
       .evaluate_parts = evaluate_parts,
-      .epsilon = posterior->precision == RPINN_PRECISION_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON};
+      .epsilon = slots->precision == RPINN_PRECISION_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON};
   slots->squares =
       (RpinnBatchLeastSquares){.num_parameters = model->num_parameters,
                                .num_rows = model->num_rows,
-                               .group = slots->count,
+                               .group = slots->backend->group,
                                .prior_mean = model->prior_mean,
                                .data = slots,
                                .prior_root = prior_root,
@@ -291,9 +291,31 @@ RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *pos
   RpinnMemberSlots *created = *slots = RPINN_ARENA_NEW(posterior->arena, RpinnMemberSlots, 1);
   if (!created) return rpinn_fail_memory(context);
   created->posterior = posterior;
+  created->backend = posterior->backend;
+  created->precision = posterior->precision;
   created->count = posterior->backend->group;
   if (!allocate(created)) return rpinn_fail_memory(context);
   for (size_t k = 0; k < created->count; k++) rpinn_member_slot_clear(created, k);
   make_targets(created);
+  return RPINN_OK;
+}
+
+/* The backend in double is `cpu` whatever the posterior's is: few members need it, and a device has its memory full of the others. */
+RpinnStatus rpinn_member_slots_open_double(RpinnContext *context, RpinnMemberSlots *slots,
+                                           const RpinnMemberSlots **in_double) {
+  RpinnPosterior *posterior = slots->posterior;
+  RpinnMemberSlots *twin = slots->twin;
+  *in_double = NULL;
+  if (!posterior->double_backend)
+    RPINN_TRY(rpinn_backend_in_place_of(&rpinn_cpu_backend)
+                  ->create(context, &posterior->model, RPINN_PRECISION_DOUBLE, &posterior->double_backend));
+  if (!twin->backend) {
+    *twin = *slots;
+    twin->twin = NULL;
+    twin->backend = posterior->double_backend;
+    twin->precision = RPINN_PRECISION_DOUBLE;
+    make_targets(twin);
+  }
+  *in_double = twin;
   return RPINN_OK;
 }

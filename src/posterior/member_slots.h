@@ -16,6 +16,9 @@ typedef struct RpinnMemberSlot {
 
 typedef struct RpinnMemberSlots {
   RpinnPosterior *posterior;
+  RpinnBackend *backend; /* what computes the targets: the posterior's, … */
+  RpinnPrecision precision;
+  struct RpinnMemberSlots *twin; /* … or, once they were asked for in double, one in double */
   size_t count;
   RpinnMemberSlot *slots;         /* [count] */
   RpinnBatchObjective objective;  /* E of the member in a slot; members are slots in these targets */
@@ -35,6 +38,9 @@ typedef struct RpinnMemberSlots {
 /* Borrows the posterior, and lives in its arena. At first every slot has the posterior's noise and prior, and no offsets. */
 RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *posterior,
                                       RpinnMemberSlots **slots);
+/* Targets in double of the members in the same slots. The first call makes the backend that computes them. */
+RpinnStatus rpinn_member_slots_open_double(RpinnContext *context, RpinnMemberSlots *slots,
+                                           const RpinnMemberSlots **in_double);
 
 /* Let a slot have no offsets and what the posterior has now. */
 void rpinn_member_slot_clear(RpinnMemberSlots *slots, size_t slot);

@@ -339,7 +339,7 @@ RpinnStatus rpinn_posterior_share(RpinnContext *context, const RpinnPosterior *p
   *own = *posterior;
   own->arena = arena;
   own->is_shared = true;
-  own->backend = NULL;
+  own->backend = own->double_backend = NULL;
   own->plans = NULL;
   RpinnStatus status = own->sigmas.integrates ? own_prior(context, own) : RPINN_OK;
   if (status == RPINN_OK) status = rpinn_unknown_noise_separate(context, own);
@@ -356,6 +356,7 @@ void rpinn_posterior_destroy(RpinnPosterior *posterior) {
   for (size_t k = 0; posterior->plans && k < 1 + posterior->problem->num_terms; k++)
     rpinn_evaluation_release(&posterior->plans[k]);
   rpinn_backend_destroy(posterior->backend);
+  rpinn_backend_destroy(posterior->double_backend);
   if (!posterior->is_shared) {
     rpinn_data_set_destroy(posterior->data);
     if (posterior->problem) rpinn_expression_pool_destroy(posterior->problem->pool);

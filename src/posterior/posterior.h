@@ -19,7 +19,7 @@ typedef struct RpinnNoiseLevel {
   double truth;                 /* NaN where it is not known */
 } RpinnNoiseLevel;
 
-/* All but arena, backend, plans and the noise that it is at is read while threads work, and shared by those that
+/* All but arena, backends, plans and the noise that it is at is read while threads work, and shared by those that
  * rpinn_posterior_share has made. */
 struct RpinnPosterior {
   RpinnArena *arena;
@@ -41,6 +41,7 @@ struct RpinnPosterior {
   uint64_t seed;
   RpinnPrecision precision;
   RpinnBackend *backend;
+  RpinnBackend *double_backend; /* for members that need it; NULL until one does */
   RpinnPlannedEvaluation
       *plans; /* [1 + problem->num_terms] predictions, then terms; each made when first asked for */
 };

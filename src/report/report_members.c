@@ -4,6 +4,7 @@
 
 #include "markup.h"
 #include "member_statistics.h"
+#include "member_stop.h"
 #include "report_page.h"
 #include "report_table.h"
 
@@ -58,11 +59,14 @@ static void write_stops(const RpinnRun *run, RpinnText *page) {
   static const char *const columns[] = {"stopped by", "members", "@meaning"};
   rpinn_text_append(page, "<h3>Why the optimiser stopped</h3>\n");
   rpinn_table_open(page, 3, columns);
-  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++) {
-    if (!run->results.stops[stop]) continue;
-    rpinn_table_open_row(page, rpinn_stop_name((RpinnStop)stop));
-    rpinn_table_number(page, (double)run->results.stops[stop], 6);
-    rpinn_text_append(page, "<td class=\"text long\">%s</td></tr>\n", rpinn_stop_meaning((RpinnStop)stop));
+  for (int k = 0; k < 2 * RPINN_NUM_STOPS; k++) {
+    RpinnMemberStop stop = {(RpinnStop)(k % RPINN_NUM_STOPS), k >= RPINN_NUM_STOPS};
+    uint64_t count = run->results.stops[stop.in_double][stop.stop];
+    if (!count) continue;
+    rpinn_table_open_row(page, rpinn_member_stop_word(stop));
+    rpinn_table_number(page, (double)count, 6);
+    rpinn_text_append(page, "<td class=\"text long\">%s%s</td></tr>\n", rpinn_stop_meaning(stop.stop),
+                      stop.in_double ? "; in double, after float had come to damping_limit" : "");
   }
   rpinn_table_close(page);
 }

@@ -1,9 +1,9 @@
 #include "member_gain.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "member_statistics.h"
+#include "member_stop.h"
 #include "run_record.h"
 
 RpinnGainRule rpinn_gain_rule_of(const RpinnRun *run) {
@@ -29,10 +29,10 @@ static double last_fall(const RpinnStoredMember *member) {
 double rpinn_member_gain(const RpinnGainRule *rule, const RpinnStoredMember *member) {
   double gradient = member->statistics[RPINN_MEMBER_GRADIENT_NORM],
          bound = 0.5 * gradient * gradient * rule->widest_prior * rule->widest_prior;
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL))) return isfinite(bound) ? bound : 0;
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_DECREASE_SMALL)))
-    return fmin(bound, rule->progress_amount);
-  if (!strcmp(member->stop, rpinn_stop_name(RPINN_STOP_NO_PROGRESS)))
+  RpinnStop stop = rpinn_member_stop_of_word(member->stop).stop;
+  if (stop == RPINN_STOP_GRADIENT_SMALL) return isfinite(bound) ? bound : 0;
+  if (stop == RPINN_STOP_DECREASE_SMALL) return fmin(bound, rule->progress_amount);
+  if (stop == RPINN_STOP_NO_PROGRESS)
     return fmin(
         bound, fmax(rule->progress_tolerance * member->statistics[RPINN_MEMBER_LOSS], rule->progress_amount));
   return fmin(bound, last_fall(member));

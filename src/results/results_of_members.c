@@ -1,21 +1,15 @@
 /* Members, or particles: counted, weighed, and taken as often as they count. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "member_gain.h"
 #include "member_statistics.h"
+#include "member_stop.h"
 #include "results_pass.h"
 
 typedef struct Members {
   uint64_t looked_at; /* that did not fail, as they are read */
   uint64_t taken;     /* … and as they are taken */
 } Members;
-
-static RpinnStop stop_of_name(const char *name) {
-  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++)
-    if (!strcmp(rpinn_stop_name((RpinnStop)stop), name)) return (RpinnStop)stop;
-  return RPINN_STOP_RUNNING;
-}
 
 RpinnStatus rpinn_results_keep_member(RpinnResultsPass *pass, const RpinnStoredMember *member,
                                       uint64_t number) {
@@ -42,11 +36,12 @@ typedef struct Count {
 static RpinnStatus count_member(const Count *count, const RpinnStoredMember *member) {
   const RpinnResultsPass *pass = count->pass;
   RpinnRunResults *results = &pass->run->results;
+  RpinnMemberStop stop = rpinn_member_stop_of_word(member->stop);
   results->num_members++;
   results->num_failed += member->failed != 0;
   results->num_retried += member->statistics[RPINN_MEMBER_ATTEMPTS] > 0;
   results->num_converged += member->statistics[RPINN_MEMBER_CONVERGED] > 0;
-  results->stops[stop_of_name(member->stop)]++;
+  results->stops[stop.in_double][stop.stop]++;
   if (member->failed || !rpinn_run_draws_are_minimisers(pass->run)) return RPINN_OK;
   double gain = rpinn_member_gain(&count->rule, member);
   return rpinn_kept_draws_add(results->gains, results->num_members, &gain);

@@ -20,8 +20,8 @@ enum { RPINN_MAX_LOSS_TRACES = 50 };
 typedef struct RpinnRunResults {
   uint64_t num_draws; /* of the posterior */
   uint64_t num_members, num_failed, num_converged, num_retried;
-  uint64_t stops[RPINN_NUM_STOPS];
-  double *mean, *deviation; /* [outputs.num_values] */
+  uint64_t stops[2][RPINN_NUM_STOPS]; /* of members in the run's precision; of those that went on in double */
+  double *mean, *deviation;           /* [outputs.num_values] */
   double *predictive_low,
       *predictive_high; /* [quantities][points] 2.5 %, 97.5 % of a measurement; NaN: see predictive_bands.h */
   double *low, *median,

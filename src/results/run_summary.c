@@ -6,6 +6,7 @@
 
 #include "finished_run.h"
 #include "member_statistics.h"
+#include "member_stop.h"
 #include "predictive_bands.h"
 #include "rpinn/version.h"
 #include "run_record.h"
@@ -79,9 +80,11 @@ static void json_members(const Summary *summary, RpinnJson *json) {
   rpinn_json_close(json, '}');
   rpinn_json_number(json, "prior_loss_median", parts[posterior->model.num_terms]);
   rpinn_json_open(json, "stops", '{');
-  for (int stop = 0; stop < RPINN_NUM_STOPS; stop++)
-    if (results->stops[stop])
-      rpinn_json_number(json, rpinn_stop_name((RpinnStop)stop), (double)results->stops[stop]);
+  for (int in_double = 0; in_double < 2; in_double++)
+    for (int stop = 0; stop < RPINN_NUM_STOPS; stop++)
+      if (results->stops[in_double][stop])
+        rpinn_json_number(json, rpinn_member_stop_word((RpinnMemberStop){(RpinnStop)stop, in_double > 0}),
+                          (double)results->stops[in_double][stop]);
   rpinn_json_close(json, '}');
   rpinn_json_open(json, "first_trace", '[');
   for (size_t k = 0; results->num_traces && k < first_trace->count; k++) {

@@ -5,6 +5,7 @@
 
 #include "askers.h"
 #include "member_statistics.h"
+#include "member_stop.h"
 #include "run_targets.h"
 #include "steady_clock.h"
 
@@ -72,15 +73,16 @@ static RpinnStatus post_finished(RpinnContext *context, const Slot *slot, const 
     group->trace[2 * k] = (double)outcome->trace[k].iteration;
     group->trace[2 * k + 1] = outcome->trace[k].loss;
   }
-  RpinnStoredMember member = {.index = slot->index,
-                              .failed = outcome->failed,
-                              .num_parameters = outcome->failed ? 0 : group->options->num_drawn,
-                              .parameters = group->parameters,
-                              .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts,
-                              .statistics = group->statistics,
-                              .num_trace = outcome->num_trace,
-                              .trace = group->trace,
-                              .stop = rpinn_stop_name(outcome->stop)};
+  RpinnStoredMember member = {
+      .index = slot->index,
+      .failed = outcome->failed,
+      .num_parameters = outcome->failed ? 0 : group->options->num_drawn,
+      .parameters = group->parameters,
+      .num_statistics = RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts,
+      .statistics = group->statistics,
+      .num_trace = outcome->num_trace,
+      .trace = group->trace,
+      .stop = rpinn_member_stop_word((RpinnMemberStop){outcome->stop, outcome->in_double})};
   return post(context, slot, rpinn_run_event_of_draw(&member));
 }
 

@@ -5,7 +5,7 @@
 
 #include "member_store.h"
 
-enum { RPINN_EVENT_STOP_SIZE = 24 }; /* with the end of the text */
+enum { RPINN_EVENT_STOP_SIZE = 32 }; /* with the end of the text */
 
 typedef struct RpinnRunEvent {
   uint64_t size;       /* bytes of all */

@@ -76,6 +76,15 @@ static RpinnStatus draw_start(void *data, size_t slot, uint64_t member, uint32_t
   return RPINN_OK;
 }
 
+static RpinnStatus open_double(RpinnContext *context, void *data, const RpinnBatchObjective **objective,
+                               const RpinnBatchLeastSquares **squares) {
+  const RpinnMemberSlots *slots;
+  RPINN_TRY(rpinn_member_slots_open_double(context, ((RpinnRunTarget *)data)->slots, &slots));
+  *objective = &slots->objective;
+  *squares = &slots->squares;
+  return RPINN_OK;
+}
+
 void rpinn_run_give_starts(const RpinnDriver *driver, const RpinnMemberTarget *targets, size_t count,
                            const double *starts) {
   for (size_t i = 0; i < driver->num_threads; i++) {
@@ -241,14 +250,16 @@ RpinnStatus rpinn_run_targets_make(RpinnContext *context, RpinnDriver *driver, R
                             .start = start};
     if (!own->eta) return rpinn_fail_memory(context);
     RPINN_TRY(rpinn_member_slots_create(context, posterior, &own->slots));
-    (*targets)[i] = (RpinnMemberTarget){.num_parameters = posterior->model.num_parameters,
-                                        .num_slots = own->slots->count,
-                                        .has_offsets = run->method->has_offsets,
-                                        .data = own,
-                                        .objective = &own->slots->objective,
-                                        .squares = &own->slots->squares,
-                                        .take_slot = take_slot,
-                                        .draw_start = draw_start};
+    (*targets)[i] = (RpinnMemberTarget){
+        .num_parameters = posterior->model.num_parameters,
+        .num_slots = own->slots->count,
+        .has_offsets = run->method->has_offsets,
+        .data = own,
+        .objective = &own->slots->objective,
+        .squares = &own->slots->squares,
+        .take_slot = take_slot,
+        .draw_start = draw_start,
+        .open_double = posterior->precision == RPINN_PRECISION_DOUBLE ? NULL : open_double};
   }
   bool begins_draws = rpinn_shard_size(driver->shard, rpinn_draw_plan_num_starts(&run->plan)) > 0;
   if (start != RPINN_START_RUN || !begins_draws) return RPINN_OK;
