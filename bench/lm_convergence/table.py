@@ -38,7 +38,7 @@ def row_of(problems, first):
     stops = {}
     for stop, _, _ in everyone:
         stops[stop] = stops.get(stop, 0) + 1
-    num_converged = sum(stops.get(stop, 0) for stop in CONVERGED)
+    num_converged = sum(count for stop, count in stops.items() if stop.removesuffix("_in_double") in CONVERGED)
     seconds = sum(seconds for _, seconds in problems.values())
     differences = [
         members[number][1] - first[name][0][number][1]
