@@ -183,6 +183,7 @@ static void states_know_their_attempt(void **state) {
  * rounding does far from it, every other point is higher than the start: no step goes down, whatever the Jacobian promises. */
 typedef struct Valley {
   double bump;
+  bool has_steps; /* rows are in the middle of steps, and within one of them nothing changes */
   size_t num_asked;
   RpinnBatchObjective objective;
   RpinnBatchLeastSquares squares;
@@ -201,6 +202,7 @@ static void find_rows(Valley *valley, const double *theta, double *rows) {
   rows[0] = 10 * (1 + theta[1] - x * x);
   rows[1] = 1 - x;
   if (theta[0] != 0 || theta[1] != 0) rows[0] += rows[0] < 0 ? -valley->bump : valley->bump;
+  for (size_t k = 0; valley->has_steps && k < 2; k++) rows[k] = 0x1p-6 * (floor(0x1p6 * rows[k]) + 0.5);
   valley->num_asked++;
 }
 
@@ -369,6 +371,44 @@ static void stalled_members_go_on_in_double(void **state) {
   assert_int_equal(ended.trace[stalled.outcome.num_trace].iteration, stalled.outcome.iterations);
 }
 
+static const double *weak_prior(void *data, size_t member) {
+  static const double root[] = {1e-3, 1e-3};
+  (void)data, (void)member;
+  return root;
+}
+
+/* Rows that no short step changes: such a member has converged where the model promises nothing, or is not asked what it promises because
+ * the rule has no amount; else it goes on. */
+static void short_steps_that_change_nothing(void **state) {
+  (void)state;
+  static const double minimum[] = {2.2, 0};
+  for (int asks = 0; asks < 2; asks++) {
+    RpinnContext *context = rpinn_context_create();
+    Pair pair = {0};
+    RpinnMemberTarget target = pair_target(&pair);
+    RpinnMinimizeOptions options = valley_options(1000);
+    RpinnMember *member;
+    RpinnMemberOutcome outcome;
+    pair.coarse.bump = 0;
+    pair.coarse.has_steps = true;
+    pair.coarse.squares.prior_root = pair.exact.squares.prior_root = weak_prior;
+    pair.coarse.squares.prior_mean = pair.exact.squares.prior_mean = minimum;
+    options.progress_amount = asks ? 1e-6 : 0;
+    assert_int_equal(rpinn_member_create(context, &target, 0, &options, 0, &member), RPINN_OK);
+    assert_int_equal(rpinn_member_begin(context, member, 0, NULL, 0), RPINN_OK);
+    assert_int_equal(rpinn_member_advance(context, member, SIZE_MAX, &outcome), RPINN_OK);
+    assert_true(outcome.converged);
+    assert_int_equal(outcome.in_double, asks);
+    assert_int_equal(pair.num_opened, asks);
+    if (asks)
+      assert_true(outcome.loss < 1e-12);
+    else
+      assert_int_equal(outcome.stop, RPINN_STOP_NO_PROGRESS);
+    rpinn_member_destroy(member);
+    rpinn_context_destroy(context);
+  }
+}
+
 static void the_budget_is_one_for_both_precisions(void **state) {
   (void)state;
   Pair pair = {0};
@@ -452,6 +492,7 @@ int main(void) {
                                      cmocka_unit_test(failed_members_have_not_converged),
                                      cmocka_unit_test(states_know_their_attempt),
                                      cmocka_unit_test(stalled_members_go_on_in_double),
+                                     cmocka_unit_test(short_steps_that_change_nothing),
                                      cmocka_unit_test(the_budget_is_one_for_both_precisions),
                                      cmocka_unit_test(states_know_their_precision),
                                      cmocka_unit_test(attempts_begin_without_double),

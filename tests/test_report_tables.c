@@ -83,8 +83,8 @@ static void members_and_terms(void **state) {
               "In the median: loss 40, gradient norm 0.250, 300 iterations, 1.5 s. Converged: 1 of 3.");
   char stops[512];
   snprintf(stops, sizeof stops,
-           "stopped by|members|meaning|\n\n%s|1|%s|\n%s|1|%s|\nbudget_in_double|1|%s; in double, after float "
-           "had come to damping_limit|",
+           "stopped by|members|meaning|\n\n%s|1|%s|\n%s|1|%s|\nbudget_in_double|1|%s; in double, for float "
+           "could not tell steps apart any more|",
            rpinn_stop_name(RPINN_STOP_GRADIENT_SMALL), rpinn_stop_meaning(RPINN_STOP_GRADIENT_SMALL),
            rpinn_stop_name(RPINN_STOP_BUDGET), rpinn_stop_meaning(RPINN_STOP_BUDGET),
            rpinn_stop_meaning(RPINN_STOP_BUDGET));

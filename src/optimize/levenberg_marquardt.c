@@ -107,6 +107,12 @@ bool rpinn_marquardt_decide(RpinnMarquardt *self) {
   return false;
 }
 
+/* Where the model can promise little it would have stopped before now, were there little to gain. */
+static bool still_promises(const RpinnMarquardt *self) {
+  return self->base.rule.progress_amount > 0 && isfinite(find_damping_share(self)) &&
+         self->num_promises_small == 0;
+}
+
 bool rpinn_marquardt_reject(RpinnMarquardt *self) {
   RpinnOptimizer *base = &self->base;
   double rounding = RPINN_LOSS_ROUNDING * base->loss;
@@ -115,10 +121,13 @@ bool rpinn_marquardt_reject(RpinnMarquardt *self) {
   self->growth *= 2;
   rpinn_optimizer_note(base, base->loss, base->gradient_norm);
   if (base->stop != RPINN_STOP_RUNNING) return false;
-  if (self->predicted <= rounding && fabs(self->trial.loss - base->loss) <= rounding)
+  if (self->predicted <= rounding && fabs(self->trial.loss - base->loss) <= rounding) {
     base->stop = RPINN_STOP_NO_PROGRESS; /* nothing was promised that could be measured, and nothing came */
-  else if (self->damping > rpinn_marquardt_most_damping)
+    base->is_stalled = still_promises(self);
+  } else if (self->damping > rpinn_marquardt_most_damping) {
     base->stop = RPINN_STOP_DAMPING_LIMIT;
+    base->is_stalled = true;
+  }
   return false;
 }
 

@@ -138,7 +138,7 @@ void rpinn_optimizer_place(RpinnOptimizer *optimizer, const double *theta) {
   size_t bytes = optimizer->num_parameters * sizeof(double);
   memcpy(optimizer->theta, theta, bytes);
   if (optimizer->best) memcpy(optimizer->best, theta, bytes);
-  optimizer->started = optimizer->is_asking = false;
+  optimizer->started = optimizer->is_asking = optimizer->is_stalled = false;
   optimizer->is_beginning = true;
   optimizer->end = 0;
   optimizer->stop = RPINN_STOP_RUNNING;
@@ -179,7 +179,7 @@ RpinnStatus rpinn_optimizer_set_out(RpinnContext *context, RpinnOptimizer *optim
 }
 
 void rpinn_optimizer_give_up(RpinnOptimizer *optimizer) {
-  optimizer->started = optimizer->is_beginning = optimizer->is_asking = false;
+  optimizer->started = optimizer->is_beginning = optimizer->is_asking = optimizer->is_stalled = false;
   optimizer->end = 0;
 }
 

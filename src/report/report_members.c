@@ -66,7 +66,7 @@ static void write_stops(const RpinnRun *run, RpinnText *page) {
     rpinn_table_open_row(page, rpinn_member_stop_word(stop));
     rpinn_table_number(page, (double)count, 6);
     rpinn_text_append(page, "<td class=\"text long\">%s%s</td></tr>\n", rpinn_stop_meaning(stop.stop),
-                      stop.in_double ? "; in double, after float had come to damping_limit" : "");
+                      stop.in_double ? "; in double, for float could not tell steps apart any more" : "");
   }
   rpinn_table_close(page);
 }

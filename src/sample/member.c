@@ -114,8 +114,7 @@ size_t rpinn_member_num_iterations(const RpinnMember *member) {
 
 /* Is there no step that goes down, as far as less than double can tell? */
 static bool is_stalled(const RpinnMember *member) {
-  return !member->in_double && member->target->open_double &&
-         rpinn_optimizer_optimum(member->optimizer).stop == RPINN_STOP_DAMPING_LIMIT;
+  return !member->in_double && member->target->open_double && member->optimizer->is_stalled;
 }
 
 /* From the point that it has come to, with what is left of its budget and of the iterations that it was to make. */
