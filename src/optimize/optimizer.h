@@ -43,8 +43,7 @@ struct RpinnOptimizer {
   bool started;
   bool is_beginning, is_asking; /* the request is to be answered, or is, and has not been taken note of */
   size_t end;                   /* iterations to go to */
-  bool
-      is_stalled; /* it has stopped though its model promises more than the rule asks for: exacter values might bring it further */
+  bool is_stalled; /* it has stopped though its model promises more: exacter values may bring it further */
   RpinnRequest request;
   /* ---- saved from here on, with theta and best ---- */
   RpinnStop stop;
