@@ -384,6 +384,77 @@ static void levenberg_marquardt_survives_a_failed_factorisation(void **state) {
   rpinn_optimizer_destroy(optimizer);
 }
 
+/* r = (1e10, 10 (x - 3)) under a prior: rounding of the loss hides that a step would gain 45 nats, where 0.1 count. */
+static RpinnStatus hidden_residuals(void *data, const double *x, double *rows) {
+  rows[0] = *(const double *)data;
+  rows[1] = 10 * (x[0] - 3);
+  return RPINN_OK;
+}
+
+static RpinnStatus hidden_jacobian(void *data, const double *x, double *rows, double *J) {
+  for (size_t k = 0; k < 4; k++) J[k] = 0;
+  J[2] = 10; /* the second row by the first parameter */
+  return hidden_residuals(data, x, rows);
+}
+
+static void a_loss_that_hides_much_has_not_converged(void **state) {
+  (void)state;
+  static const double root[] = {1, 1};
+  static const RpinnStop stops[] = {RPINN_STOP_DECREASE_SMALL, RPINN_STOP_DAMPING_LIMIT};
+  for (size_t k = 0; k < 2; k++) {
+    double constant = k == 0 ? 1 : 1e10, start[] = {2, 0};
+    RpinnLeastSquares problem = {.num_parameters = 2,
+                                 .num_rows = 2,
+                                 .data = &constant,
+                                 .prior_root = root,
+                                 .residuals = hidden_residuals,
+                                 .jacobian = hidden_jacobian};
+    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+    options.stop.gradient_tolerance = 0;
+    options.stop.progress_tolerance = 0;
+    options.stop.progress_amount = 0.1;
+    RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+    RpinnOptimum optimum = run(optimizer, start);
+    check_stop(&optimum, stops[k]);
+    rpinn_optimizer_destroy(optimizer);
+  }
+}
+
+/* A cliff of slope 1e30 and, at its foot, 1000 (x - 1/2): what was little damping on the cliff holds everything still there. */
+static RpinnStatus cliff_residuals(void *data, const double *x, double *rows) {
+  (void)data;
+  rows[0] = x[0] > 1.5 ? 1e30 * (x[0] - 1.4) : 1e3 * (x[0] - 0.5);
+  return RPINN_OK;
+}
+
+static RpinnStatus cliff_jacobian(void *data, const double *x, double *rows, double *J) {
+  J[0] = x[0] > 1.5 ? 1e30 : 1e3;
+  J[1] = 0;
+  return cliff_residuals(data, x, rows);
+}
+
+static void damping_of_a_steep_start_is_left_behind(void **state) {
+  (void)state;
+  static const double root[] = {1, 1};
+  double start[] = {2, 0};
+  RpinnLeastSquares problem = {.num_parameters = 2,
+                               .num_rows = 1,
+                               .prior_root = root,
+                               .residuals = cliff_residuals,
+                               .jacobian = cliff_jacobian};
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop.gradient_tolerance = 0;
+  options.stop.progress_tolerance = 0;
+  options.stop.progress_amount = 0.1;
+  RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
+  RpinnOptimum optimum = run(optimizer, start);
+  say("cliff, LM", fabs(optimum.theta[0] - 0.5e6 / (1e6 + 1)), &optimum);
+  check_stop(&optimum, RPINN_STOP_DECREASE_SMALL);
+  check_close(optimum.theta[0], 0.5e6 / (1e6 + 1), 1e-6);
+  assert_true(optimum.num_iterations < 60);
+  rpinn_optimizer_destroy(optimizer);
+}
+
 /* Finite at x = 2 only. */
 static RpinnStatus island_residuals(void *data, const double *x, double *rows) {
   (void)data;
@@ -412,6 +483,8 @@ static void levenberg_marquardt_stops_at_its_damping_limit(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rosenbrock_by_levenberg_marquardt),
                                      cmocka_unit_test(momentum_follows_a_valley),
+                                     cmocka_unit_test(a_loss_that_hides_much_has_not_converged),
+                                     cmocka_unit_test(damping_of_a_steep_start_is_left_behind),
                                      cmocka_unit_test(acceleration_bends_a_step),
                                      cmocka_unit_test(quadratics_by_levenberg_marquardt),
                                      cmocka_unit_test(linear_by_levenberg_marquardt),

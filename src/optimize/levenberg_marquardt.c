@@ -6,6 +6,7 @@
  *   ratio = (E(theta) - E(theta + d)) / predicted
  *   E falls:     take d,  lambda *= max(1/3, 1 - (2 ratio - 1)^3),  nu = 2
  *   otherwise:   stay,    lambda *= nu,  nu *= 2                          (Nielsen 1999)
+ *   d is too short to be measured, though the model promises much: stay, lambda falls
  *
  * Acceleration, where it is asked for: d is corrected by a, for what of E's valley is curved (marquardt_bend.c).
  *
@@ -38,7 +39,7 @@
 #include "marquardt.h"
 
 const double rpinn_marquardt_most_damping = 1e16;
-static const double least_damping = 1e-16, first_growth = 2;
+static const double first_growth = 2;
 static const double promise_share = 0.1;
 enum { MAX_MOMENTUM_TRIES = 3, ENOUGH_SMALL_PROMISES = 3 };
 static const double first_momentum = 0.5, least_momentum = 0.05, most_momentum = 8;
@@ -107,27 +108,44 @@ bool rpinn_marquardt_decide(RpinnMarquardt *self) {
   return false;
 }
 
+/* Next to none, also where the unit of D is that of a start at which rows were very steep. */
+static double least_damping(const RpinnMarquardt *self) {
+  return 1e-16 / fmax(1, self->unit);
+}
+
 /* Where the model can promise little it would have stopped before now, were there little to gain. */
 static bool still_promises(const RpinnMarquardt *self) {
   return self->base.rule.progress_amount > 0 && isfinite(find_damping_share(self)) &&
          self->num_promises_small == 0;
 }
 
+/* The step was too short to be measured, and no longer one has failed here. What a strongly damped step promises grows as damping falls: half of it, or
+ * so much less that the next promise exceeds rounding. */
+static void relieve(RpinnMarquardt *self, double rounding) {
+  self->damping = fmax(least_damping(self), self->damping * self->predicted / (2 * rounding));
+}
+
 bool rpinn_marquardt_reject(RpinnMarquardt *self) {
   RpinnOptimizer *base = &self->base;
   double rounding = RPINN_LOSS_ROUNDING * base->loss;
+  /* Nothing was promised that could be measured, and nothing came. */
+  bool is_lost = self->predicted <= rounding && fabs(self->trial.loss - base->loss) <= rounding;
+  bool is_short = is_lost && still_promises(self);
+  bool can_relieve = is_short && self->growth == first_growth && self->damping > least_damping(self);
   self->phase = RPINN_MARQUARDT_DONE;
+  rpinn_optimizer_note(base, base->loss, base->gradient_norm);
+  if (can_relieve) {
+    relieve(self, rounding);
+    return false;
+  }
   self->damping *= self->growth;
   self->growth *= 2;
-  rpinn_optimizer_note(base, base->loss, base->gradient_norm);
   if (base->stop != RPINN_STOP_RUNNING) return false;
-  if (self->predicted <= rounding && fabs(self->trial.loss - base->loss) <= rounding) {
-    base->stop = RPINN_STOP_NO_PROGRESS; /* nothing was promised that could be measured, and nothing came */
-    base->is_stalled = still_promises(self);
-  } else if (self->damping > rpinn_marquardt_most_damping) {
+  base->is_stalled = is_lost ? is_short : self->damping > rpinn_marquardt_most_damping;
+  if (base->is_stalled)
     base->stop = RPINN_STOP_DAMPING_LIMIT;
-    base->is_stalled = true;
-  }
+  else if (is_lost)
+    base->stop = RPINN_STOP_NO_PROGRESS;
   return false;
 }
 
@@ -179,7 +197,7 @@ static void move(RpinnMarquardt *self) {
 
 bool rpinn_marquardt_accept(RpinnMarquardt *self) {
   double excess = 2 * (self->base.loss - self->trial.loss) / self->predicted - 1;
-  self->damping = fmax(least_damping, self->damping * fmax(1.0 / 3, 1 - excess * excess * excess));
+  self->damping = fmax(least_damping(self), self->damping * fmax(1.0 / 3, 1 - excess * excess * excess));
   self->growth = first_growth;
   move(self);
   self->after_linearisation = RPINN_MARQUARDT_NOTE;
