@@ -55,7 +55,7 @@ static RpinnStatus look_at_counted(void *user, const RpinnVisitedDraw *draw, boo
   count->converged += draw->stored->statistics[RPINN_MEMBER_CONVERGED] > 0;
   *compute =
       !draw->stored->failed && rpinn_weighing_wants(&count->weighing, count->finished, count->converged);
-  return RPINN_OK;
+  return *compute ? rpinn_weighing_prepare(&count->weighing) : RPINN_OK;
 }
 
 static void *scales_of(void *user, size_t thread) {
@@ -82,7 +82,7 @@ static RpinnStatus check_counts(const RpinnResultsPass *pass) {
 static RpinnStatus count_and_weigh(Count *count) {
   RpinnResultsPass *pass = count->pass;
   RpinnRun *run = pass->run;
-  RPINN_TRY(rpinn_weighing_open(pass->context, run, &count->weighing));
+  rpinn_weighing_open(pass->context, run, &count->weighing);
   RpinnDrawBlocks blocks = {.run = run,
                             .num_values = 1,
                             .user = count,

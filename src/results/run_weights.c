@@ -9,10 +9,15 @@
 
 /* ---- the pass ---- */
 
-RpinnStatus rpinn_weighing_open(RpinnContext *context, RpinnRun *run, RpinnWeighing *weighing) {
+void rpinn_weighing_open(RpinnContext *context, RpinnRun *run, RpinnWeighing *weighing) {
   *weighing = (RpinnWeighing){.context = context, .run = run, .weigher = run->method->weigher};
   if (!weighing->weigher) weighing->reason = "only draws of methods rpinn and vi have weights";
-  if (!rpinn_weighing_wants(weighing, 0, 0)) return RPINN_OK;
+}
+
+RpinnStatus rpinn_weighing_prepare(RpinnWeighing *weighing) {
+  RpinnContext *context = weighing->context;
+  RpinnRun *run = weighing->run;
+  if (weighing->scales) return RPINN_OK;
   weighing->scales = calloc(run->num_posteriors, sizeof *weighing->scales);
   weighing->log_weights = calloc(run->num_samples + 1, sizeof(double));
   if (!weighing->scales || !weighing->log_weights) return rpinn_fail_memory(context);
@@ -110,15 +115,17 @@ static RpinnStatus weigh_all(RpinnWeighing *weighing) {
                             .user = weighing,
                             .look = look_at_draw,
                             .worker = scales_of,
-                            .compute = weighing->reason ? NULL : weighing->weigher->weigh,
+                            .compute = weighing->weigher->weigh,
                             .take = take_weight};
-  return weighing->reason ? RPINN_OK : rpinn_draw_blocks_visit(weighing->context, &blocks);
+  RPINN_TRY(rpinn_weighing_prepare(weighing));
+  return rpinn_draw_blocks_visit(weighing->context, &blocks);
 }
 
 RpinnStatus rpinn_run_make_weights(RpinnContext *context, RpinnRun *run, uint64_t num_draws) {
   RpinnWeighing weighing;
-  RpinnStatus status = rpinn_weighing_open(context, run, &weighing);
-  if (status == RPINN_OK) status = weigh_all(&weighing);
+  rpinn_weighing_open(context, run, &weighing);
+  RpinnStatus status =
+      rpinn_weighing_wants(&weighing, num_draws, num_draws) ? weigh_all(&weighing) : RPINN_OK;
   if (status == RPINN_OK) status = rpinn_weighing_finish(&weighing, num_draws, num_draws);
   rpinn_weighing_close(&weighing);
   return status;

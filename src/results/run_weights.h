@@ -50,7 +50,9 @@ typedef struct RpinnWeighing {
 } RpinnWeighing;
 
 /* Close it on every path. */
-RpinnStatus rpinn_weighing_open(RpinnContext *context, RpinnRun *run, RpinnWeighing *weighing);
+void rpinn_weighing_open(RpinnContext *context, RpinnRun *run, RpinnWeighing *weighing);
+/* Have the weigher's scales, which take the memory of a backend in double: before the first draw that is weighed. */
+RpinnStatus rpinn_weighing_prepare(RpinnWeighing *weighing);
 void rpinn_weighing_close(RpinnWeighing *weighing);
 /* Is the next draw to be weighed, where so many did not fail, it included, and so many of these converged? No longer once
  * there is a reason against. */
