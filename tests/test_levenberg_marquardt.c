@@ -384,6 +384,15 @@ static void levenberg_marquardt_survives_a_failed_factorisation(void **state) {
   rpinn_optimizer_destroy(optimizer);
 }
 
+/* Nothing ends it but what the model promises. */
+static RpinnLevenbergMarquardtOptions stop_by_promise(void) {
+  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
+  options.stop.gradient_tolerance = 0;
+  options.stop.progress_tolerance = 0;
+  options.stop.progress_amount = 0.1;
+  return options;
+}
+
 /* r = (1e10, 10 (x - 3)) under a prior: rounding of the loss hides that a step would gain 45 nats, where 0.1 count. */
 static RpinnStatus hidden_residuals(void *data, const double *x, double *rows) {
   rows[0] = *(const double *)data;
@@ -409,10 +418,7 @@ static void a_loss_that_hides_much_has_not_converged(void **state) {
                                  .prior_root = root,
                                  .residuals = hidden_residuals,
                                  .jacobian = hidden_jacobian};
-    RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
-    options.stop.gradient_tolerance = 0;
-    options.stop.progress_tolerance = 0;
-    options.stop.progress_amount = 0.1;
+    RpinnLevenbergMarquardtOptions options = stop_by_promise();
     RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
     RpinnOptimum optimum = run(optimizer, start);
     check_stop(&optimum, stops[k]);
@@ -442,10 +448,7 @@ static void damping_of_a_steep_start_is_left_behind(void **state) {
                                .prior_root = root,
                                .residuals = cliff_residuals,
                                .jacobian = cliff_jacobian};
-  RpinnLevenbergMarquardtOptions options = rpinn_levenberg_marquardt_default_options();
-  options.stop.gradient_tolerance = 0;
-  options.stop.progress_tolerance = 0;
-  options.stop.progress_amount = 0.1;
+  RpinnLevenbergMarquardtOptions options = stop_by_promise();
   RpinnOptimizer *optimizer = make_levenberg_marquardt(&problem, NULL, &options);
   RpinnOptimum optimum = run(optimizer, start);
   say("cliff, LM", fabs(optimum.theta[0] - 0.5e6 / (1e6 + 1)), &optimum);
