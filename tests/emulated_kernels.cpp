@@ -8,7 +8,7 @@
 #include "damped_step.cuh"
 #include "fused_member.cuh"
 #include "kernel_launch.h"
-#include "particles.cuh"
+#include "particle_products.cuh"
 
 template <class Real, bool FAST, bool POINTS>
 static void run_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
@@ -106,6 +106,18 @@ extern "C" void emulated_run_step(const RpinnLaunch *launch, const RpinnDeviceWo
   launch->is_double ? run_steps<double>(launch, work, step) : run_steps<float>(launch, work, step);
 }
 
+template <class Shape> static void run_gram(const RpinnDeviceParticles *own) {
+  int64_t down = (own->n + Shape::ROWS - 1) / Shape::ROWS;
+  for (int64_t tile = 0; tile < down * (down + 1) / 2; tile++)
+    for (int part = 0; part < own->num_parts; part++) multiply_tile<Shape>(gram_tile<Shape>(*own, tile, part), 0);
+}
+
+template <class Shape> static void run_direction(const RpinnDeviceParticles *own) {
+  for (int64_t down = 0; down * Shape::ROWS < own->n; down++)
+    for (int64_t across = 0; across * Shape::COLUMNS < own->size; across++)
+      multiply_tile<Shape>(direction_tile<Shape>(*own, down, across), 0);
+}
+
 template <class Real> static void run_particle_task(const RpinnDeviceParticles *own) {
   enum { BLOCKS = 3 }; /* of a search */
   Team team = make_team(0);
@@ -114,14 +126,14 @@ template <class Real> static void run_particle_task(const RpinnDeviceParticles *
   for (int64_t column = 0; own->task == RPINN_PARTICLES_SUM && column < own->size; column++)
     for (int part = 0; part < RPINN_PARTICLE_PARTS; part++) sum_particles<Real>(*own, part, column);
   if (own->task == RPINN_PARTICLES_SUM) clear_search(*own, 0, 1);
-  for (int block = 0; block < BLOCKS; block++) {
-    if (own->task == RPINN_PARTICLES_SEARCH) search_pass<Real>(team, memory, *own, block, BLOCKS);
-    if (own->task == RPINN_PARTICLES_BELOW) find_below<Real>(team, memory, *own, block, BLOCKS);
-  }
+  for (int block = 0; own->task == RPINN_PARTICLES_SEARCH && block < BLOCKS; block++)
+    search_pass<Real>(team, memory, *own, block, BLOCKS);
+  int64_t down = (own->n + PARTICLE_SIDE - 1) / PARTICLE_SIDE;
+  for (int64_t tile = 0; own->task == RPINN_PARTICLES_DISTANCES && tile < down * (down + 1) / 2; tile++)
+    measure_tile<Real>(team, memory, *own, tile);
   for (int i = 0; i < own->n; i++) {
     for (int64_t column = 0; own->task == RPINN_PARTICLES_CENTRE && column < own->size; column++)
       centre_column<Real>(*own, i, own->n, column);
-    if (own->task == RPINN_PARTICLES_DISTANCES) measure_row<Real>(team, *own, i);
     if (own->task == RPINN_PARTICLES_WEIGHTS) weigh_row_of_particles<Real>(team, memory, *own, i);
     if (own->task == RPINN_PARTICLES_COMBINE) combine_particle<Real>(team, *own, i);
     if (own->task == RPINN_PARTICLES_MOVE) move_particle<Real>(team, memory, *own, i);
@@ -129,5 +141,10 @@ template <class Real> static void run_particle_task(const RpinnDeviceParticles *
 }
 
 extern "C" void emulated_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles) {
-  launch->is_double ? run_particle_task<double>(particles) : run_particle_task<float>(particles);
+  if (particles->task == RPINN_PARTICLES_GRAM)
+    particles->is_tf32 ? run_gram<ProductShape<false, false>>(particles) : run_gram<ProductShape<false, true>>(particles);
+  else if (particles->task == RPINN_PARTICLES_DIRECT)
+    particles->is_tf32 ? run_direction<ProductShape<true, false>>(particles) : run_direction<ProductShape<true, true>>(particles);
+  else
+    launch->is_double ? run_particle_task<double>(particles) : run_particle_task<float>(particles);
 }

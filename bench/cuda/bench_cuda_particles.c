@@ -55,7 +55,7 @@ static RpinnStatus run(RpinnContext *context, int argc, char **argv) {
   if (!numbers)
     status = rpinn_fail_memory(context);
   else if (!subject.posterior->backend->operations->move_particles)
-    status = rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "there is no cuBLAS here");
+    status = rpinn_fail(context, RPINN_ERROR_UNSUPPORTED, "there is no cuBLAS here, which double needs");
   else
     status = measure(context, subject.posterior, n, subject.num_calls, numbers);
   free(numbers);

@@ -56,13 +56,13 @@ static RpinnStatus make_terms(RpinnContext *context, RpinnCudaEngine *engine) {
   return status;
 }
 
-/* What goes slower than it could with this GPU's libraries. */
+/* What goes slower than it could with this GPU's libraries: what has products in double. */
 static void say_what_is_missing(RpinnContext *context, const RpinnCudaEngine *engine) {
   if (!engine->device->has_products)
-    rpinn_log(
-        context, RPINN_LOG_INFO,
-        "backend cuda: there is no cuBLAS (libcublas.so.13, 12 or 11), so that Levenberg–Marquardt takes "
-        "its steps and SVGD moves its particles on the host, more slowly");
+    rpinn_log(context, RPINN_LOG_INFO,
+              "backend cuda: there is no cuBLAS (libcublas.so.13, 12 or 11), so that Levenberg–Marquardt "
+              "takes its steps%s on the host, more slowly",
+              engine->is_double ? " and SVGD moves its particles" : "");
 }
 
 /* Members of a float engine take the fused kernel where it takes them; else the log says why they go a slower way. *reason: why there is no
@@ -114,7 +114,7 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
   engine->operations = operations;
   if (!device->has_products) {
     engine->operations.damped_steps = NULL;
-    engine->operations.move_particles = NULL;
+    if (precision == RPINN_PRECISION_DOUBLE) engine->operations.move_particles = NULL;
   }
   engine->base = (RpinnBackend){&engine->operations, model, 1};
   engine->device = device;

@@ -42,9 +42,24 @@ static RpinnStatus put_prior(RpinnContext *context, RpinnCudaEngine *engine, Rpi
   return status;
 }
 
+/* Places of a row of n numbers. */
+static size_t stride_of(size_t n) {
+  return (n + 3) / 4 * 4;
+}
+
+/* Parts of y y^T: see RPINN_PARTICLE_BLOCKS. None has less than a tile's side of the depth, but the only one. */
+static size_t parts_of(const RpinnCudaEngine *engine, size_t n) {
+  size_t down = (n + RPINN_PARTICLE_TILE - 1) / RPINN_PARTICLE_TILE,
+         parts = RPINN_PARTICLE_BLOCKS / (down * (down + 1) / 2),
+         most = engine->layout.size / RPINN_PARTICLE_TILE;
+  if (most > RPINN_PARTICLE_MOST_PARTS) most = RPINN_PARTICLE_MOST_PARTS;
+  if (parts > most) parts = most;
+  return parts && !engine->is_double ? parts : 1;
+}
+
 static RpinnStatus reserve(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceParticles *own) {
   size_t n = (size_t)own->n, numbers = n * engine->layout.size * engine->real_size,
-         square = n * n * engine->real_size;
+         square = n * (size_t)own->stride * engine->real_size;
   const struct {
     RpinnDeviceBuffer buffer;
     size_t bytes;
@@ -55,7 +70,7 @@ static RpinnStatus reserve(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
       {RPINN_BUFFER_CENTRED, numbers, &own->centred},
       {RPINN_BUFFER_COMBINED, numbers, &own->combined},
       {RPINN_BUFFER_DIRECTION, numbers, &own->direction},
-      {RPINN_BUFFER_DISTANCE_PRODUCTS, square, &own->products},
+      {RPINN_BUFFER_DISTANCE_PRODUCTS, (size_t)own->num_parts * square, &own->products},
       {RPINN_BUFFER_PARTICLE_WEIGHTS, square, &own->weights},
       {RPINN_BUFFER_SEARCH, sizeof(RpinnParticleSearch), (void **)&own->search},
       {RPINN_BUFFER_PARTICLE_NUMBERS, (2 * n + 1) * sizeof(double), (void **)&own->norms}};
@@ -79,6 +94,9 @@ static RpinnStatus put_all(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
   size_t N = engine->base.model->num_parameters, n = moves->num_particles;
   *own = (RpinnDeviceParticles){.n = (int32_t)n,
                                 .size = (int64_t)engine->layout.size,
+                                .stride = (int64_t)stride_of(n),
+                                .num_parts = (int32_t)parts_of(engine, n),
+                                .is_tf32 = engine->is_tf32,
                                 .is_adam = !moves->is_adagrad,
                                 .log_particles = log((double)n + 1),
                                 .attraction = 1 / (double)n,
@@ -111,13 +129,12 @@ static RpinnStatus run_task(RpinnContext *context, RpinnCudaEngine *engine, Rpin
   return engine->device->operations->run_particles(context, engine->device, &launch, own);
 }
 
-/* y y^T [n][n], or k c [n][size]. */
-static RpinnStatus multiply(RpinnContext *context, RpinnCudaEngine *engine, const RpinnDeviceParticles *own,
-                            bool is_direction) {
-  RpinnDeviceMultiply product = {.kind = engine->is_double ? RPINN_PRODUCT_DOUBLE
-                                         : engine->is_tf32 ? RPINN_PRODUCT_TF32
-                                                           : RPINN_PRODUCT_FLOAT,
-                                 .is_plain = is_direction,
+/* y y^T [n][n], or k c [n][size]: by a kernel of one's own, or in double by the library. */
+static RpinnStatus multiply(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceParticles *own,
+                            RpinnParticleTask task) {
+  bool is_direction = task == RPINN_PARTICLES_DIRECT;
+  if (!engine->is_double) return run_task(context, engine, own, task, true);
+  RpinnDeviceMultiply product = {.is_plain = is_direction,
                                  .is_ahead = true,
                                  .batch = 1,
                                  .rows = own->n,
@@ -126,32 +143,32 @@ static RpinnStatus multiply(RpinnContext *context, RpinnCudaEngine *engine, cons
                                  .a = is_direction ? own->weights : own->centred,
                                  .b = is_direction ? own->combined : own->centred,
                                  .c = is_direction ? own->direction : own->products,
-                                 .a_stride = is_direction ? own->n : own->size,
+                                 .a_stride = is_direction ? own->stride : own->size,
                                  .b_stride = own->size,
-                                 .c_stride = is_direction ? own->size : own->n};
+                                 .c_stride = is_direction ? own->size : own->stride};
   return engine->device->operations->multiply(context, engine->device, &product);
 }
 
-/* h^2, of which a single particle has none. */
-static RpinnStatus find_bandwidth(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceParticles *own) {
+/* Distances, of which a single particle has none, and their median. */
+static RpinnStatus measure_distances(RpinnContext *context, RpinnCudaEngine *engine,
+                                     RpinnDeviceParticles *own) {
   int passes = engine->is_double ? RPINN_PARTICLE_PASSES : RPINN_PARTICLE_PASSES / 2;
-  if (own->n < 2) return RPINN_OK;
-  for (own->pass = 0; own->pass < passes; own->pass++)
+  RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_DISTANCES, true));
+  for (own->pass = 1; own->n > 1 && own->pass < passes; own->pass++)
     RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_SEARCH, true));
-  return run_task(context, engine, own, RPINN_PARTICLES_BELOW, true);
+  return RPINN_OK;
 }
 
 static RpinnStatus iterate(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
                            RpinnDeviceParticles *own, bool is_ahead) {
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_SUM, true));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_CENTRE, true));
-  RPINN_TRY(multiply(context, engine, own, false));
-  RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_DISTANCES, true));
-  RPINN_TRY(find_bandwidth(context, engine, own));
+  RPINN_TRY(multiply(context, engine, own, RPINN_PARTICLES_GRAM));
+  RPINN_TRY(measure_distances(context, engine, own));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_WEIGHTS, true));
   RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_COMBINE, true));
-  RPINN_TRY(multiply(context, engine, own, true));
+  RPINN_TRY(multiply(context, engine, own, RPINN_PARTICLES_DIRECT));
   return run_task(context, engine, own, RPINN_PARTICLES_MOVE, is_ahead);
 }
 
@@ -247,7 +264,8 @@ static RpinnStatus get_all(RpinnContext *context, RpinnCudaEngine *engine, const
 
 /* Bytes that a particle needs beside what every member does. */
 static size_t bytes_of(const RpinnCudaEngine *engine, size_t num_particles) {
-  return (6 * engine->layout.size + 2 * num_particles) * engine->real_size;
+  size_t squares = (parts_of(engine, num_particles) + 1) * stride_of(num_particles);
+  return (6 * engine->layout.size + squares) * engine->real_size;
 }
 
 static RpinnStatus fail_for_room(RpinnContext *context, size_t num_particles) {

@@ -8,31 +8,7 @@
 #define RPINN_BACKEND_CUDA_FUSED_PRODUCTS_TF32_CUH
 
 #include "fused_products.cuh"
-
-#if defined(__CUDACC__)
-RPINN_INLINE float to_tf32(float x) {
-  unsigned rounded;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
-  return __uint_as_float(rounded);
-}
-
-/* d += a b with a [16][8], b [8][8] */
-RPINN_INLINE void multiply_tiles(const float (&a)[4], float b0, float b1, float (&d)[4]) {
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
-                 "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
-}
-#else
-RPINN_INLINE float to_tf32(float x) {
-  union {
-    float value;
-    unsigned bits;
-  } own = {x};
-  own.bits = (own.bits + 0x1000u) & ~0x1fffu;
-  return own.value;
-}
-#endif
+#include "tensor_tiles.cuh"
 
 template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
   enum {

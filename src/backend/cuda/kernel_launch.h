@@ -51,6 +51,8 @@ int rpinn_cuda_run_peak(void *stream, RpinnDevicePeak peak, int num_blocks, int 
                         double *operations);
 int rpinn_cuda_run_step(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnDeviceStep *step);
 int rpinn_cuda_run_particles(const RpinnLaunch *launch, const RpinnDeviceParticles *particles);
+/* Of these, the products in FP32. */
+int rpinn_cuda_run_particle_product(const RpinnLaunch *launch, const RpinnDeviceParticles *particles);
 
 #ifdef __cplusplus
 }

@@ -10,24 +10,27 @@
 #include "particle_tables.h"
 #include "team.cuh"
 
-enum { PARTICLE_THREADS = 256 };
+enum { PARTICLE_THREADS = 256, PARTICLE_SIDE = 32 /* of a tile of distances */, CENTRED_AT_ONCE = 4 };
 
 /* What a block needs at hand. */
 struct ParticleMemory {
   uint32_t counts[RPINN_PARTICLE_BINS];
-  uint32_t parts[PARTICLE_THREADS];
+  uint32_t parts[PARTICLE_THREADS / 32];
   double sums[PARTICLE_THREADS / 32];
-  uint32_t bin, rank;
+  double squares[2 * PARTICLE_SIDE];
+  double tile[PARTICLE_SIDE][PARTICLE_SIDE + 1];
+  uint32_t bin, rank, before;
 };
 
 #if defined(__CUDACC__)
 RPINN_INLINE void count_one(uint32_t *counter, uint32_t count) { atomicAdd(counter, count); }
+RPINN_INLINE void raise_to(uint32_t *largest, uint32_t value) { atomicMax(largest, value); }
 RPINN_INLINE void raise_to(uint64_t *largest, uint64_t value) {
   atomicMax((unsigned long long *)largest, (unsigned long long)value);
 }
 #else
 RPINN_INLINE void count_one(uint32_t *counter, uint32_t count) { *counter += count; }
-RPINN_INLINE void raise_to(uint64_t *largest, uint64_t value) {
+template <class Bits> RPINN_INLINE void raise_to(Bits *largest, Bits value) {
   if (*largest < value) *largest = value;
 }
 #endif
@@ -87,7 +90,15 @@ RPINN_INLINE void raise_by_block(const Team &team, uint64_t *largest, uint64_t v
   if (team.lane == 0 && value) raise_to(largest, value);
 }
 
-/* ---- distances ---- */
+/* Tile number `index` of a triangle, row by row: its row r is the last one with r (r + 1) / 2 <= index. */
+RPINN_INLINE int64_t triangle_row(int64_t index) {
+  int64_t row = (int64_t)((sqrt(8 * (double)index + 1) - 1) / 2);
+  while (row * (row + 1) / 2 > index) row--;
+  while ((row + 1) * (row + 2) / 2 <= index) row++;
+  return row;
+}
+
+/* ---- what particles are measured from ---- */
 
 /* Sums of differences from the first particle, exact where all particles are the same; column: of this thread. */
 template <class Real> RPINN_INLINE void sum_particles(const RpinnDeviceParticles &own, int part, int64_t column) {
@@ -111,31 +122,40 @@ template <class Real> RPINN_INLINE void centre_column(const RpinnDeviceParticles
   double sum = 0;
   for (int k = 0; k < RPINN_PARTICLE_PARTS; k++) sum += own.sums[k * own.size + column];
   double centre = (double)theta[column] + sum / own.n;
-  for (int i = part; i < own.n; i += num_parts)
-    ((Real *)own.centred)[i * own.size + column] = (Real)((double)theta[i * own.size + column] - centre);
-}
-
-/* Row i. Zero where rounding leaves nothing: see squared_distance of svgd_products.c. */
-template <class Real> RPINN_INLINE void measure_row(const Team &team, const RpinnDeviceParticles &own, int64_t i) {
-  const Real *products = (const Real *)own.products;
-  const double epsilon = sizeof(Real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
-  double square = (double)products[i * (own.n + 1)];
-  for (int64_t j = team.thread; j < own.n; j += team.num_threads) {
-    double scale = square + (double)products[j * (own.n + 1)], distance = scale - 2 * (double)products[i * own.n + j];
-    ((Real *)own.weights)[i * own.n + j] = (Real)(distance <= 16 * epsilon * scale ? 0 : distance);
+  for (int64_t i = part; i < own.n; i += (int64_t)CENTRED_AT_ONCE * num_parts) { /* loads do not wait for stores */
+    double at[CENTRED_AT_ONCE];
+    RPINN_UNROLL
+    for (int q = 0; q < CENTRED_AT_ONCE; q++) at[q] = (double)theta[(i + q * num_parts < own.n ? i + q * num_parts : i) * own.size + column];
+    RPINN_UNROLL
+    for (int q = 0; q < CENTRED_AT_ONCE; q++)
+      if (i + q * num_parts < own.n) ((Real *)own.centred)[(i + q * num_parts) * own.size + column] = (Real)(at[q] - centre);
   }
 }
 
 /* ---- the median ---- */
 
-/* The bin that has the number of this rank, and its place in the bin. */
+/* What a thread has, summed over those before it; also where they have not met. */
+RPINN_INLINE uint32_t sum_before(const Team &team, ParticleMemory &memory, uint32_t own) {
+  uint32_t sum = own, before = 0;
+#if defined(__CUDACC__)
+  for (int step = 1; step < team.num_lanes; step *= 2) {
+    uint32_t other = __shfl_up_sync(0xffffffffu, sum, step);
+    if (team.lane >= step) sum += other;
+  }
+#endif
+  if (team.lane == team.num_lanes - 1) memory.parts[team.group] = sum;
+  barrier();
+  for (int group = 0; group < team.group; group++) before += memory.parts[group];
+  return before + sum - own;
+}
+
+/* The bin that has the number of this rank, its place in the bin, and one more than the last bin before it that has a number, or 0. */
 RPINN_INLINE void find_bin(const Team &team, ParticleMemory &memory, const uint32_t *counts, uint32_t rank) {
   const int share = RPINN_PARTICLE_BINS / team.num_threads, first = team.thread * share;
-  uint32_t sum = 0, before = 0;
+  uint32_t sum = 0, last = 0;
   for (int i = 0; i < share; i++) sum += counts[first + i];
-  memory.parts[team.thread] = sum;
-  barrier();
-  for (int t = 0; t < team.thread; t++) before += memory.parts[t];
+  if (team.thread == 0) memory.before = 0;
+  uint32_t before = sum_before(team, memory, sum);
   if (rank >= before && rank < before + sum) {
     int bin = first;
     while (rank >= before + counts[bin]) before += counts[bin++];
@@ -143,13 +163,16 @@ RPINN_INLINE void find_bin(const Team &team, ParticleMemory &memory, const uint3
     memory.rank = rank - before;
   }
   barrier();
+  for (int bin = first; bin < first + share && bin < (int)memory.bin; bin++)
+    if (counts[bin]) last = (uint32_t)bin + 1;
+  if (last) raise_to(&memory.before, last);
+  barrier();
 }
 
 /* What is known before a pass: each block finds it anew of the last one's counts, and the first one writes it down for later passes. */
 template <class Real>
 RPINN_INLINE uint64_t known_before(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int pass, int block) {
   RpinnParticleSearch *search = own.search;
-  if (pass == 0) return 0;
   uint64_t prefix = pass > 1 ? search->prefix[pass - 2] : 0;
   find_bin(team, memory, search->counts[pass - 1], pass > 1 ? search->rank[pass - 2] : own.rank);
   prefix = prefix << bits_of_pass<Real>(pass - 1) | memory.bin;
@@ -160,52 +183,91 @@ RPINN_INLINE uint64_t known_before(const Team &team, ParticleMemory &memory, con
   return prefix;
 }
 
-/* body(bits of a distance) for the pairs of rows block, block + num_blocks, …, each pair once. */
-template <class Real, class Body>
-RPINN_INLINE void each_pair(const Team &team, const RpinnDeviceParticles &own, int block, int num_blocks, Body body) {
-  const Real *distances = (const Real *)own.weights;
-  for (int64_t i = block; i < own.n; i += num_blocks)
-    for (int64_t j = team.thread; j < i; j += team.num_threads) body(bits_of(distances[i * own.n + j]));
+RPINN_INLINE void clear_counts(const Team &team, ParticleMemory &memory) {
+  for (int i = team.thread; i < RPINN_PARTICLE_BINS; i += team.num_threads) memory.counts[i] = 0;
 }
 
+RPINN_INLINE void add_counts(const Team &team, const ParticleMemory &memory, const RpinnDeviceParticles &own, int pass) {
+  for (int i = team.thread; i < RPINN_PARTICLE_BINS; i += team.num_threads)
+    if (memory.counts[i]) count_one(&own.search->counts[pass][i], memory.counts[i]);
+}
+
+/* Of the pairs of rows block, block + num_blocks, …, each pair once. The last pass also finds the largest distance below all that it counts. */
 template <class Real>
 RPINN_INLINE void search_pass(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int block, int num_blocks) {
-  uint64_t prefix = known_before<Real>(team, memory, own, own.pass, block);
+  const Real *distances = (const Real *)own.weights;
+  uint64_t prefix = known_before<Real>(team, memory, own, own.pass, block), largest = 0;
   int behind = bits_behind<Real>(own.pass), width = bits_of_pass<Real>(own.pass);
-  for (int i = team.thread; i < RPINN_PARTICLE_BINS; i += team.num_threads) memory.counts[i] = 0;
+  clear_counts(team, memory);
   barrier();
-  each_pair<Real>(team, own, block, num_blocks, [&](uint64_t bits) {
-    uint64_t front = bits >> behind;
-    if (front >> width == prefix) count_one(&memory.counts[front & ((1u << width) - 1)], 1);
-  });
+  for (int64_t i = block; i < own.n; i += num_blocks)
+    for (int64_t j = team.thread; j < i; j += team.num_threads) {
+      uint64_t bits = bits_of(distances[i * own.stride + j]), front = bits >> behind;
+      if (front >> width == prefix) count_one(&memory.counts[front & ((1u << width) - 1)], 1);
+      if (front >> width < prefix && bits > largest) largest = bits;
+    }
   barrier();
-  for (int i = team.thread; i < RPINN_PARTICLE_BINS; i += team.num_threads)
-    if (memory.counts[i]) count_one(&own.search->counts[own.pass][i], memory.counts[i]);
-}
-
-template <class Real>
-RPINN_INLINE void find_below(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int block, int num_blocks) {
-  uint64_t found = known_before<Real>(team, memory, own, RealBits<Real>::PASSES, block), largest = 0;
-  each_pair<Real>(team, own, block, num_blocks, [&](uint64_t bits) {
-    if (bits < found && bits > largest) largest = bits;
-  });
-  raise_by_block(team, &own.search->below, largest);
+  add_counts(team, memory, own, own.pass);
+  if (own.pass + 1 == RealBits<Real>::PASSES) raise_by_block(team, &own.search->below, largest);
 }
 
 /* h^2; 0 where the rule gives none. A single particle has no distances. */
-template <class Real> RPINN_INLINE double squared_bandwidth(const RpinnDeviceParticles &own) {
-  const RpinnParticleSearch *search = own.search;
+template <class Real>
+RPINN_INLINE double squared_bandwidth(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int block) {
   const int last = RealBits<Real>::PASSES - 1;
   if (own.n < 2) return 0;
-  double median = (double)real_of<Real>(search->prefix[last]);
-  if (own.is_mean && search->rank[last] == 0) median = 0.5 * (median + (double)real_of<Real>(search->below));
+  uint64_t found = known_before<Real>(team, memory, own, last + 1, block);
+  uint64_t below = memory.before ? found - memory.bin + (memory.before - 1) : own.search->below;
+  double median = (double)real_of<Real>(found);
+  if (own.is_mean && memory.rank == 0) median = 0.5 * (median + (double)real_of<Real>(below));
   double square = median / (2 * own.log_particles);
   return square < DBL_MIN ? 0 : square;
 }
 
 template <class Real> RPINN_INLINE double repulsion_of(const RpinnDeviceParticles &own) {
-  double square = squared_bandwidth<Real>(own);
+  double square = *own.bandwidth;
   return square == 0 ? 0 : own.repulsion / square; /* what is not a number stays so */
+}
+
+/* ---- distances ---- */
+
+/* y_i.y_j, j <= i */
+template <class Real> RPINN_INLINE double product_of(const RpinnDeviceParticles &own, int64_t i, int64_t j) {
+  const Real *products = (const Real *)own.products + i * own.stride + j;
+  double sum = 0;
+  for (int part = 0; part < own.num_parts; part++) sum += (double)products[part * own.n * own.stride];
+  return sum;
+}
+
+/* A tile on or below the diagonal and its mirror image. Zero where rounding leaves nothing: see squared_distance of svgd_products.c. */
+template <class Real>
+RPINN_INLINE void measure_tile(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int64_t index) {
+  enum { SIDE = PARTICLE_SIDE };
+  const double epsilon = sizeof(Real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
+  const int64_t row = triangle_row(index), i = row * SIDE, j = (index - row * (row + 1) / 2) * SIDE;
+  const int behind = bits_behind<Real>(0);
+  Real *distances = (Real *)own.weights;
+  clear_counts(team, memory);
+  for (int e = team.thread; e < 2 * SIDE; e += team.num_threads) {
+    int64_t place = e < SIDE ? i + e : j + e - SIDE;
+    memory.squares[e] = place < own.n ? product_of<Real>(own, place, place) : 0;
+  }
+  barrier();
+  for (int e = team.thread; e < SIDE * SIDE; e += team.num_threads) {
+    int r = e / SIDE, c = e % SIDE;
+    if (i + r >= own.n || j + c > i + r) continue;
+    double scale = memory.squares[r] + memory.squares[SIDE + c], distance = scale - 2 * product_of<Real>(own, i + r, j + c);
+    Real kept = (Real)(distance <= 16 * epsilon * scale ? 0 : distance);
+    distances[(i + r) * own.stride + j + c] = kept;
+    memory.tile[r][c] = (double)kept;
+    if (j + c < i + r) count_one(&memory.counts[(uint64_t)bits_of(kept) >> behind], 1);
+  }
+  barrier();
+  for (int e = team.thread; e < SIDE * SIDE; e += team.num_threads) {
+    int r = e / SIDE, c = e % SIDE;
+    if (i + c < own.n && j + r < i + c) distances[(j + r) * own.stride + i + c] = (Real)memory.tile[c][r];
+  }
+  add_counts(team, memory, own, 0);
 }
 
 /* ---- the direction and the step ---- */
@@ -213,8 +275,8 @@ template <class Real> RPINN_INLINE double repulsion_of(const RpinnDeviceParticle
 /* Row i of k. */
 template <class Real>
 RPINN_INLINE void weigh_row_of_particles(const Team &team, ParticleMemory &memory, const RpinnDeviceParticles &own, int64_t i) {
-  Real *row = (Real *)own.weights + i * own.n;
-  double square = squared_bandwidth<Real>(own), sum = 0;
+  Real *row = (Real *)own.weights + i * own.stride;
+  double square = squared_bandwidth<Real>(team, memory, own, (int)i), sum = 0;
   const Real factor = (Real)(square == 0 ? 0 : -0.5 / square), smallest = sizeof(Real) == sizeof(float) ? (Real)FLT_MIN : (Real)DBL_MIN;
   for (int64_t j = team.thread; j < own.n; j += team.num_threads) {
     Real value = i == j ? Real(1) : exponential(factor * row[j]);
