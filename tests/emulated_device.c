@@ -199,16 +199,9 @@ static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const Rp
   CBLAS_TRANSPOSE b_form = product->is_plain ? CblasNoTrans : CblasTrans;
   RPINN_TRY(count(context, device));
   for (int64_t k = 0; k < product->batch; k++)
-    if (product->kind == RPINN_PRODUCT_DOUBLE)
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
-                  (const double *)product->a + k * product->a_step, (int)product->a_stride,
-                  (const double *)product->b + k * product->b_step, (int)product->b_stride, 0,
-                  (double *)product->c + k * product->c_step, (int)product->c_stride);
-    else
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
-                  (const float *)product->a + k * product->a_step, (int)product->a_stride,
-                  (const float *)product->b + k * product->b_step, (int)product->b_stride, 0,
-                  (float *)product->c + k * product->c_step, (int)product->c_stride);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
+                product->a + k * product->a_step, (int)product->a_stride, product->b + k * product->b_step,
+                (int)product->b_stride, 0, product->c + k * product->c_step, (int)product->c_stride);
   return RPINN_OK;
 }
 

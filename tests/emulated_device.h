@@ -19,7 +19,7 @@ bool emulated_device_has_failed(void);
 void emulated_device_hold_at(size_t call);
 /* Does one wait? */
 bool emulated_device_is_held(void);
-/* Whether devices made from now on have no library of products. */
+/* Whether devices made from now on have no library of products in double. */
 void emulated_device_lack_products(bool lacks);
 /* Whether this machine has no such device. */
 void emulated_device_be_absent(bool absent);

@@ -33,7 +33,7 @@ typedef struct RpinnDeviceOperations {
                           const RpinnDeviceWork *work, const RpinnDeviceStep *step);
   RpinnStatus (*run_particles)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceParticles *particles);
-  /* For devices with a library of products. A triple's bits may depend on `batch`, which callers keep the same. */
+  /* For devices with a library of products, which are in double. A triple's bits may depend on `batch`, which callers keep the same. */
   RpinnStatus (*multiply)(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *multiply);
   /* Operations per second, at most. */
   RpinnStatus (*measure_peak)(RpinnContext *context, RpinnDevice *device, RpinnDevicePeak peak, double *rate);

@@ -270,23 +270,15 @@ typedef struct RpinnDeviceStep {
   double *step;    /* d [N] */
 } RpinnDeviceStep;
 
-/* What the factors of a product are in, and how it is made. */
-typedef enum RpinnDeviceProductKind {
-  RPINN_PRODUCT_DOUBLE,
-  RPINN_PRODUCT_FLOAT,
-  RPINN_PRODUCT_TF32 /* factors in float, rounded by tensor cores */
-} RpinnDeviceProductKind;
-
-/* C = A B^T, or A B, row by row, for `batch` triples that lie a step apart. */
+/* C = A B^T, or A B, in double and row by row, for `batch` triples that lie a step apart. */
 typedef struct RpinnDeviceMultiply {
-  RpinnDeviceProductKind kind;
   int32_t is_plain; /* A B, with B [depth][columns] */
   int32_t is_ahead; /* as in RpinnLaunch */
   int64_t batch;
   int64_t rows, columns, depth; /* A [rows][depth], B [columns][depth], C [rows][columns] */
-  const void *a, *b;
+  const double *a, *b;
   int64_t a_stride, a_step, b_stride, b_step;
-  void *c;
+  double *c;
   int64_t c_stride, c_step;
 } RpinnDeviceMultiply;
 

@@ -40,9 +40,7 @@ static void load(void) {
                 find(own->library, "cublasSetWorkspace_v2", &own->set_workspace) &&
                 find(own->library, "cublasGetProperty", &own->get_property) &&
                 find(own->library, "cublasGetStatusString", &own->status_text) &&
-                find(own->library, "cublasSetMathMode", &own->set_math_mode) &&
-                find(own->library, "cublasDgemmStridedBatched", &own->multiply_double) &&
-                find(own->library, "cublasSgemmStridedBatched", &own->multiply_float);
+                find(own->library, "cublasDgemmStridedBatched", &own->multiply);
   for (int i = 0; i < 3 && is_complete; i++) is_complete = own->get_property(i, &parts[i]) == 0;
   own->version = parts[0] * 10000 + parts[1] * 100 + parts[2];
 }
@@ -56,21 +54,10 @@ const RpinnProductLibrary *rpinn_product_library(void) {
 int rpinn_product_library_multiply(const RpinnProductLibrary *library, void *handle,
                                    const RpinnDeviceMultiply *multiply) {
   enum { PLAIN, TRANSPOSED };
-  enum { USUAL_MATH = 0, TF32_MATH = 3 };
   const double one = 1, zero = 0;
-  const float float_one = 1, float_zero = 0;
-  int b_form = multiply->is_plain ? PLAIN : TRANSPOSED;
-  if (multiply->kind == RPINN_PRODUCT_DOUBLE)
-    return library->multiply_double(handle, b_form, PLAIN, (int)multiply->columns, (int)multiply->rows,
-                                    (int)multiply->depth, &one, multiply->b, (int)multiply->b_stride,
-                                    multiply->b_step, multiply->a, (int)multiply->a_stride, multiply->a_step,
-                                    &zero, multiply->c, (int)multiply->c_stride, multiply->c_step,
-                                    (int)multiply->batch);
-  int status = library->set_math_mode(handle, multiply->kind == RPINN_PRODUCT_TF32 ? TF32_MATH : USUAL_MATH);
-  if (status != 0) return status;
-  return library->multiply_float(handle, b_form, PLAIN, (int)multiply->columns, (int)multiply->rows,
-                                 (int)multiply->depth, &float_one, multiply->b, (int)multiply->b_stride,
-                                 multiply->b_step, multiply->a, (int)multiply->a_stride, multiply->a_step,
-                                 &float_zero, multiply->c, (int)multiply->c_stride, multiply->c_step,
-                                 (int)multiply->batch);
+  return library->multiply(handle, multiply->is_plain ? PLAIN : TRANSPOSED, PLAIN, (int)multiply->columns,
+                           (int)multiply->rows, (int)multiply->depth, &one, multiply->b,
+                           (int)multiply->b_stride, multiply->b_step, multiply->a, (int)multiply->a_stride,
+                           multiply->a_step, &zero, multiply->c, (int)multiply->c_stride, multiply->c_step,
+                           (int)multiply->batch);
 }

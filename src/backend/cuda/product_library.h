@@ -17,15 +17,9 @@ typedef struct RpinnProductLibrary {
   int (*set_workspace)(void *handle, void *memory, size_t bytes);
   int (*get_property)(int property, int *value);
   const char *(*status_text)(int status);
-  int (*set_math_mode)(void *handle, int mode);
-  int (*multiply_double)(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
-                         const double *alpha, const double *a, int a_stride, long long a_step,
-                         const double *b, int b_stride, long long b_step, const double *beta, double *c,
-                         int c_stride, long long c_step, int batch);
-  int (*multiply_float)(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
-                        const float *alpha, const float *a, int a_stride, long long a_step, const float *b,
-                        int b_stride, long long b_step, const float *beta, float *c, int c_stride,
-                        long long c_step, int batch);
+  int (*multiply)(void *handle, int transpose_a, int transpose_b, int m, int n, int k, const double *alpha,
+                  const double *a, int a_stride, long long a_step, const double *b, int b_stride,
+                  long long b_step, const double *beta, double *c, int c_stride, long long c_step, int batch);
 } RpinnProductLibrary;
 
 /* NULL where it is not found or lacks a function; loaded once, and for as long as the process lives. */
