@@ -19,31 +19,35 @@ enum {
 enum {
   RPINN_CHAIN_INVERSE,         /* M^-1; 0 for what belongs to no parameter, which so stays where it is */
   RPINN_CHAIN_PROPOSED_SLOPES, /* the gradient of the log density at both proposals */
-  RPINN_CHAIN_SLOPES = RPINN_CHAIN_PROPOSED_SLOPES + 2, /* at both ends */
-  RPINN_CHAIN_MOMENTA = RPINN_CHAIN_SLOPES + 2,         /* at both ends */
-  RPINN_CHAIN_SEAM = RPINN_CHAIN_MOMENTA + 2,           /* momentum at the end that the new half began from */
-  RPINN_CHAIN_SUM,                                      /* of the momenta of the trajectory */
+  RPINN_CHAIN_SLOPES = RPINN_CHAIN_PROPOSED_SLOPES + 2, /* at both ends, of which no half grows */
+  RPINN_CHAIN_MOMENTA = RPINN_CHAIN_SLOPES + 2, /* at both ends; half a step ahead where a half grows */
+  RPINN_CHAIN_SEAM = RPINN_CHAIN_MOMENTA + 2,   /* momentum at the end that the new half began from */
+  RPINN_CHAIN_SUM,                              /* of the momenta of the trajectory */
   RPINN_CHAIN_PART, /* of those of the tree that the last point completes */
+  RPINN_CHAIN_LAST, /* momentum at the last point, while it completes trees */
   RPINN_CHAIN_TREES /* [max_depth]: momenta at the first and last point of the tree that waits for another of its size, and their sum */
 };
 static inline int64_t rpinn_chain_num_vectors(int64_t max_depth) {
   return RPINN_CHAIN_TREES + 3 * max_depth;
 }
 
-/* The transition under way, as src/sample/nuts_trajectory.h has it. */
-typedef struct RpinnChainRecord {
+/* What every point needs and changes of the transition under way, as src/sample/nuts_trajectory.h has it. */
+typedef struct RpinnChainCourse {
   double first_energy, acceptance_sum, max_error;
-  double log_weight, half_weight;       /* of the trajectory, of its new half */
-  double energy[2], log_density[2];     /* of the proposals */
-  double point_energy, point_density;   /* of the last point */
-  int64_t num_steps, num_leaves;        /* points of the trajectory, of its new half */
-  int32_t depth, direction, end;        /* that grows; -1: backwards in time */
-  int32_t chosen;                       /* proposal of the trajectory; that of the half is the other one */
-  int32_t has_turned, whole_has_turned; /* the new half, the trajectory with it */
-  int32_t copies, copied_end;           /* the last point becomes the half's proposal */
-  int32_t begins_half;
-  int32_t diverging, reached_max_depth, has_finished, has_to_stop;
+  double log_weight, half_weight; /* of the trajectory, of its new half */
+  int64_t num_steps, num_leaves;  /* points of the trajectory, of its new half */
+  int32_t depth, direction, end;  /* that grows; -1: backwards in time */
+  int32_t chosen;                 /* proposal of the trajectory; that of the half is the other one */
+  int32_t diverging, reached_max_depth, has_finished;
+} RpinnChainCourse;
+
+/* Between leapfrogs of a half (num_leaves > 0) the position at its end is that of the last point, and the momentum half a step ahead. */
+typedef struct RpinnChainRecord {
+  RpinnChainCourse course;
+  double energy[2], log_density[2]; /* of the proposals */
 } RpinnChainRecord;
+
+enum { RPINN_CHAIN_NOWHERE = UINT16_MAX }; /* beyond the floats that a block has: at most 227 KiB, 58112 of them */
 
 typedef struct RpinnChainOrder {
   int64_t seat;
@@ -71,10 +75,12 @@ typedef struct RpinnDeviceChains {
   double *positions; /* [seats][RPINN_CHAIN_NUM_POSITIONS][layout_size] */
   float *vectors;    /* [seats][vectors_of_seat][layout_size] */
   int64_t vectors_of_seat;
-  const double *priors;          /* [][2][layout_size]: rows of a prior are root theta - shift */
+  /* A row of a prior is root theta - shift. */
+  const double *rows;          /* [priors][layout_size][2] root and shift of rows that differ … */
+  const uint16_t *row_numbers; /* [priors][layout_size] … and which of them a parameter has */
   RpinnChainRecord *records;     /* [seats] */
   const RpinnChainOrder *orders; /* [places] */
-  int32_t *shared_places; /* [places][layout_size] scratch: where parameters are in shared memory; -1: none */
+  uint16_t *shared_places; /* [layout_size] where parameters are in shared memory; RPINN_CHAIN_NOWHERE: not there */
   RpinnChainOutcome *outcomes; /* [places] */
   const int32_t *parameters;   /* [layout_size] which of the parameters is at a place; -1: none */
   int64_t num_parameters;

@@ -57,8 +57,8 @@ static size_t vectors_of(const Wanted *wanted) {
 
 /* Bytes of a chain: of its seat, and of its place in a launch. */
 static size_t bytes_of_chain(const RpinnCudaEngine *engine, const Wanted *wanted) {
-  size_t doubles = RPINN_CHAIN_NUM_POSITIONS + 2 + 2, floats = vectors_of(wanted) + 1;
-  return engine->layout.size * (doubles * sizeof(double) + floats * sizeof(float)) +
+  size_t doubles = RPINN_CHAIN_NUM_POSITIONS + 2 + 2, floats = vectors_of(wanted);
+  return engine->layout.size * (doubles * sizeof(double) + floats * sizeof(float) + sizeof(uint16_t)) +
          sizeof(RpinnChainRecord) + sizeof(RpinnChainOrder) + sizeof(RpinnChainOutcome);
 }
 
@@ -72,7 +72,7 @@ static RpinnStatus reserve_seats(RpinnContext *context, RpinnCudaEngine *engine,
   size_t size = engine->layout.size, count = slice->count, room = 1;
   if (!seats) seats = engine->seats = calloc(1, sizeof *seats);
   if (!seats) return rpinn_fail_memory(context);
-  if (engine->buffers[RPINN_BUFFER_CHAIN_PRIORS].memory && count <= seats->count &&
+  if (engine->buffers[RPINN_BUFFER_CHAIN_ROW_NUMBERS].memory && count <= seats->count &&
       wanted->max_depth <= seats->max_depth)
     return RPINN_OK;
   while (room < count) room *= 2;
@@ -89,7 +89,9 @@ static RpinnStatus reserve_seats(RpinnContext *context, RpinnCudaEngine *engine,
              {RPINN_BUFFER_CHAIN_VECTORS, room * vectors_of(wanted) * size * sizeof(float)},
              {RPINN_BUFFER_CHAIN_RECORDS, room * sizeof(RpinnChainRecord)},
              {RPINN_BUFFER_CHAIN_PARAMETERS, size * sizeof(int32_t)},
-             {RPINN_BUFFER_CHAIN_PRIORS, (room + 1) * 2 * size * sizeof(double)}};
+             {RPINN_BUFFER_CHAIN_PLACES, size * sizeof(uint16_t)},
+             {RPINN_BUFFER_CHAIN_ROWS, (room + 1) * 2 * size * sizeof(double)},
+             {RPINN_BUFFER_CHAIN_ROW_NUMBERS, (room + 1) * size * sizeof(uint16_t)}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     void *memory;
     RPINN_TRY(rpinn_cuda_reserve(context, engine, all[i].buffer, all[i].bytes, &memory));
@@ -115,13 +117,12 @@ static RpinnStatus reserve_results(RpinnContext *context, RpinnCudaEngine *engin
 /* Arrays of a launch. */
 static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine, size_t count,
                                   RpinnDeviceChains *chains) {
-  size_t size = engine->layout.size, N = engine->layout.num_parameters;
+  size_t N = engine->layout.num_parameters;
   const struct {
     RpinnDeviceBuffer buffer;
     size_t bytes;
     void **memory;
   } all[] = {{RPINN_BUFFER_CHAIN_ORDERS, count * sizeof(RpinnChainOrder), (void **)&chains->orders},
-             {RPINN_BUFFER_CHAIN_PLACES, count * size * sizeof(int32_t), (void **)&chains->shared_places},
              {RPINN_BUFFER_CHAIN_OUTCOMES, count * sizeof(RpinnChainOutcome), (void **)&chains->outcomes},
              {RPINN_BUFFER_CHAIN_RESULTS, count * 2 * N * sizeof(double), (void **)&chains->results},
              {RPINN_BUFFER_CHAIN_COUNTER, sizeof(int32_t), (void **)&chains->num_finished}};
@@ -129,7 +130,9 @@ static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine
     RPINN_TRY(rpinn_cuda_reserve(context, engine, all[i].buffer, all[i].bytes, all[i].memory));
   chains->positions = engine->buffers[RPINN_BUFFER_CHAIN_POSITIONS].memory;
   chains->vectors = engine->buffers[RPINN_BUFFER_CHAIN_VECTORS].memory;
-  chains->priors = engine->buffers[RPINN_BUFFER_CHAIN_PRIORS].memory;
+  chains->rows = engine->buffers[RPINN_BUFFER_CHAIN_ROWS].memory;
+  chains->row_numbers = engine->buffers[RPINN_BUFFER_CHAIN_ROW_NUMBERS].memory;
+  chains->shared_places = engine->buffers[RPINN_BUFFER_CHAIN_PLACES].memory;
   chains->records = engine->buffers[RPINN_BUFFER_CHAIN_RECORDS].memory;
   chains->parameters = engine->buffers[RPINN_BUFFER_CHAIN_PARAMETERS].memory;
   chains->num_parameters = (int64_t)N;
@@ -139,34 +142,67 @@ static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine
 
 /* ---- chains to their seats ---- */
 
-/* Rows of the prior are root theta - shift. Number 0 is the model's, the others are those of seats. */
+/* Rows that differ, of a prior: no more than parameters, which all have a place in shared memory, and that of none, so that their numbers
+ * are below 2^16. As padding belongs to none, there is room for them where there is room for the layout. */
+typedef struct DifferentRows {
+  double (*rows)[2]; /* [count] root and shift */
+  size_t count;
+} DifferentRows;
+
+/* The number of a row. Parameters that share theirs with others, layer by layer, find it among the last ones. */
+static uint16_t number_of_row(DifferentRows *all, double root, double shift) {
+  enum { LOOKS_BACK = 16 };
+  size_t last = all->count, first = last > LOOKS_BACK ? last - LOOKS_BACK : 0;
+  for (size_t i = first; i < last; i++)
+    if (all->rows[i][0] == root && all->rows[i][1] == shift) return (uint16_t)i;
+  all->rows[last][0] = root;
+  all->rows[last][1] = shift;
+  all->count++;
+  return (uint16_t)last;
+}
+
+/* Rows of the prior are root theta - shift; what belongs to no parameter, or has no prior, has zeros. Number 0 is the model's, the others are
+ * those of seats. */
 static RpinnStatus put_prior(RpinnContext *context, RpinnCudaEngine *engine, const RpinnBatchMember *member,
                              size_t number) {
   const RpinnEnergyModel *model = engine->base.model;
-  size_t size = engine->layout.size, bytes = 2 * size * sizeof(double);
+  const RpinnDeviceOperations *device = engine->device->operations;
+  size_t size = engine->layout.size;
   const double *offsets = member->offsets ? member->offsets + model->num_rows : NULL;
-  double *staged;
-  RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
-  memset(staged, 0, bytes);
+  char *staged;
+  RPINN_TRY(rpinn_cuda_stage(context, engine, size * (2 * sizeof(double) + sizeof(uint16_t)),
+                             (void **)&staged));
+  DifferentRows all = {.rows = (double(*)[2])(void *)staged};
+  uint16_t *numbers = (uint16_t *)(void *)(staged + 2 * size * sizeof(double));
+  uint16_t none = number_of_row(&all, 0, 0);
+  for (size_t i = 0; i < size; i++) numbers[i] = none;
   for (size_t j = 0; j < model->num_parameters; j++) {
     double root = member->prior_root[j];
-    if (!(root > 0)) continue;
-    staged[engine->layout.place[j]] = root;
-    staged[size + engine->layout.place[j]] = root * model->prior_mean[j] + (offsets ? offsets[j] : 0);
+    if (root > 0)
+      numbers[engine->layout.place[j]] =
+          number_of_row(&all, root, root * model->prior_mean[j] + (offsets ? offsets[j] : 0));
   }
-  double *to = engine->buffers[RPINN_BUFFER_CHAIN_PRIORS].memory;
-  return engine->device->operations->write(context, engine->device, to + number * 2 * size, staged, bytes);
+  double *rows = engine->buffers[RPINN_BUFFER_CHAIN_ROWS].memory;
+  uint16_t *row_numbers = engine->buffers[RPINN_BUFFER_CHAIN_ROW_NUMBERS].memory;
+  RPINN_TRY(device->write(context, engine->device, rows + number * 2 * size, all.rows,
+                          all.count * sizeof *all.rows));
+  return device->write(context, engine->device, row_numbers + number * size, numbers, size * sizeof *numbers);
 }
 
-/* What all chains share: the model's prior, and which parameters are where. */
+/* What all chains share: the model's prior, and which parameters are where; where in shared memory, kernels find out. */
 static RpinnStatus put_model_tables(RpinnContext *context, RpinnCudaEngine *engine) {
-  size_t bytes = engine->layout.size * sizeof(int32_t);
+  size_t bytes = engine->layout.size * sizeof(int32_t), size_of_places = engine->layout.size * sizeof(uint16_t);
   int32_t *staged;
+  uint16_t *nowhere;
   RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
   for (size_t i = 0; i < engine->layout.size; i++) staged[i] = -1;
   for (size_t j = 0; j < engine->layout.num_parameters; j++) staged[engine->layout.place[j]] = (int32_t)j;
   RPINN_TRY(engine->device->operations->write(
       context, engine->device, engine->buffers[RPINN_BUFFER_CHAIN_PARAMETERS].memory, staged, bytes));
+  RPINN_TRY(rpinn_cuda_stage(context, engine, size_of_places, (void **)&nowhere));
+  for (size_t i = 0; i < engine->layout.size; i++) nowhere[i] = RPINN_CHAIN_NOWHERE;
+  RPINN_TRY(engine->device->operations->write(
+      context, engine->device, engine->buffers[RPINN_BUFFER_CHAIN_PLACES].memory, nowhere, size_of_places));
   return put_prior(context, engine, &(RpinnBatchMember){.prior_root = engine->base.model->prior_root}, 0);
 }
 

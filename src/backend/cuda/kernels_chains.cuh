@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(MOST_THREADS, BLOCKS)
 template <class S, int MOST_THREADS, int BLOCKS>
 static int launch_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                          const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
-  auto kernel = chain_kernel<S, MOST_THREADS, BLOCKS>;
+  typedef WithoutAdam<S, MOST_THREADS * BLOCKS <= 400 ? 4 : 2> Shape; /* 160 registers for a thread, or less */
+  auto kernel = chain_kernel<Shape, MOST_THREADS, BLOCKS>;
   cudaError_t error = allow_shared_memory((const void *)kernel);
   if (error != cudaSuccess) return (int)error;
   kernel<<<(unsigned)launch->num_members, (unsigned)fused->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
