@@ -23,8 +23,8 @@ enum {
   RPINN_CHAIN_MOMENTA = RPINN_CHAIN_SLOPES + 2, /* at both ends; half a step ahead where a half grows */
   RPINN_CHAIN_SEAM = RPINN_CHAIN_MOMENTA + 2,   /* momentum at the end that the new half began from */
   RPINN_CHAIN_SUM,                              /* of the momenta of the trajectory */
-  RPINN_CHAIN_PART, /* of those of the tree that the last point completes */
-  RPINN_CHAIN_LAST, /* momentum at the last point, while it completes trees */
+  RPINN_CHAIN_PART,                             /* of those of the tree that the last point completes */
+  RPINN_CHAIN_LAST,                             /* momentum at the last point, while it completes trees */
   RPINN_CHAIN_TREES /* [max_depth]: momenta at the first and last point of the tree that waits for another of its size, and their sum */
 };
 static inline int64_t rpinn_chain_num_vectors(int64_t max_depth) {
@@ -47,7 +47,8 @@ typedef struct RpinnChainRecord {
   double energy[2], log_density[2]; /* of the proposals */
 } RpinnChainRecord;
 
-enum { RPINN_CHAIN_NOWHERE = UINT16_MAX }; /* beyond the floats that a block has: at most 227 KiB, 58112 of them */
+/* No place in shared memory: a block has at most 227 KiB, 58112 floats. */
+enum { RPINN_CHAIN_NOWHERE = UINT16_MAX };
 
 typedef struct RpinnChainOrder {
   int64_t seat;
@@ -76,13 +77,13 @@ typedef struct RpinnDeviceChains {
   float *vectors;    /* [seats][vectors_of_seat][layout_size] */
   int64_t vectors_of_seat;
   /* A row of a prior is root theta - shift. */
-  const double *rows;          /* [priors][layout_size][2] root and shift of rows that differ … */
-  const uint16_t *row_numbers; /* [priors][layout_size] … and which of them a parameter has */
+  const double *rows;            /* [priors][layout_size][2] root and shift of rows that differ … */
+  const uint16_t *row_numbers;   /* [priors][layout_size] … and which of them a parameter has */
   RpinnChainRecord *records;     /* [seats] */
   const RpinnChainOrder *orders; /* [places] */
-  uint16_t *shared_places; /* [layout_size] where parameters are in shared memory; RPINN_CHAIN_NOWHERE: not there */
-  RpinnChainOutcome *outcomes; /* [places] */
-  const int32_t *parameters;   /* [layout_size] which of the parameters is at a place; -1: none */
+  uint16_t *shared_places;       /* [layout_size] in shared memory, or RPINN_CHAIN_NOWHERE */
+  RpinnChainOutcome *outcomes;   /* [places] */
+  const int32_t *parameters;     /* [layout_size] which of the parameters is at a place; -1: none */
   int64_t num_parameters;
   double
       *results; /* [places][2][num_parameters] theta and gradient of those that have finished, in any order */

@@ -170,8 +170,8 @@ static RpinnStatus put_prior(RpinnContext *context, RpinnCudaEngine *engine, con
   size_t size = engine->layout.size;
   const double *offsets = member->offsets ? member->offsets + model->num_rows : NULL;
   char *staged;
-  RPINN_TRY(rpinn_cuda_stage(context, engine, size * (2 * sizeof(double) + sizeof(uint16_t)),
-                             (void **)&staged));
+  RPINN_TRY(
+      rpinn_cuda_stage(context, engine, size * (2 * sizeof(double) + sizeof(uint16_t)), (void **)&staged));
   DifferentRows all = {.rows = (double(*)[2])(void *)staged};
   uint16_t *numbers = (uint16_t *)(void *)(staged + 2 * size * sizeof(double));
   uint16_t none = number_of_row(&all, 0, 0);
@@ -191,7 +191,8 @@ static RpinnStatus put_prior(RpinnContext *context, RpinnCudaEngine *engine, con
 
 /* What all chains share: the model's prior, and which parameters are where; where in shared memory, kernels find out. */
 static RpinnStatus put_model_tables(RpinnContext *context, RpinnCudaEngine *engine) {
-  size_t bytes = engine->layout.size * sizeof(int32_t), size_of_places = engine->layout.size * sizeof(uint16_t);
+  size_t bytes = engine->layout.size * sizeof(int32_t),
+         size_of_places = engine->layout.size * sizeof(uint16_t);
   int32_t *staged;
   uint16_t *nowhere;
   RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
