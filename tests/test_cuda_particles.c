@@ -252,8 +252,7 @@ static Matrix open_matrix(const Particles *own, size_t rows, size_t columns, siz
   uint32_t random = (uint32_t)(rows + 7 * columns);
   for (size_t i = 0; i < rows * stride; i++) {
     random = random * 1664525u + 1013904223u;
-    matrix.numbers[i] =
-        is_empty || i % stride >= columns ? NAN : (float)((int32_t)random) * 0x1p-31f + 0.1f;
+    matrix.numbers[i] = is_empty || i % stride >= columns ? NAN : (float)((int32_t)random) * 0x1p-31f + 0.1f;
   }
   ask(own, device->operations->allocate(own->context, device, rows * stride * sizeof(float), &matrix.memory));
   ask(own, device->operations->write(own->context, device, matrix.memory, matrix.numbers,
@@ -267,7 +266,8 @@ static void close_matrix(const Particles *own, Matrix *matrix) {
   free(matrix->numbers);
 }
 
-static void run_task(const Particles *own, RpinnDeviceParticles *work, RpinnParticleTask task, Matrix *result) {
+static void run_task(const Particles *own, RpinnDeviceParticles *work, RpinnParticleTask task,
+                     Matrix *result) {
   RpinnDevice *device = ((RpinnCudaEngine *)own->posterior->backend)->device;
   work->task = task;
   ask(own, device->operations->run_particles(own->context, device, &(RpinnLaunch){0}, work));
@@ -276,7 +276,8 @@ static void run_task(const Particles *own, RpinnDeviceParticles *work, RpinnPart
 }
 
 /* In the sum of their magnitudes: the tolerance of products has to hold for each sum. b: [depth][columns], or its transpose. */
-static double sum_of_products(const Matrix *a, size_t i, const Matrix *b, size_t j, bool is_plain, double *size) {
+static double sum_of_products(const Matrix *a, size_t i, const Matrix *b, size_t j, bool is_plain,
+                              double *size) {
   double sum = *size = 0;
   for (size_t k = 0; k < a->columns; k++) {
     double term = (double)a->numbers[i * a->stride + k] *
@@ -315,7 +316,8 @@ static void check_direction(const Particles *own, size_t n, size_t size, bool is
 }
 
 /* Symmetric to the bit, zero on the diagonal, and each pair counted once. */
-static void check_distances(const Particles *own, RpinnDeviceParticles *work, const Matrix *y, double tolerance) {
+static void check_distances(const Particles *own, RpinnDeviceParticles *work, const Matrix *y,
+                            double tolerance) {
   RpinnDevice *device = ((RpinnCudaEngine *)own->posterior->backend)->device;
   size_t n = (size_t)work->n, stride = (size_t)work->stride;
   Matrix distances = open_matrix(own, n, n, stride, true);
@@ -330,7 +332,8 @@ static void check_distances(const Particles *own, RpinnDeviceParticles *work, co
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j <= i; j++) {
       float found = distances.numbers[i * stride + j];
-      double expected = sum_of_products(y, i, y, i, false, &size_i) + sum_of_products(y, j, y, j, false, &size_j) -
+      double expected = sum_of_products(y, i, y, i, false, &size_i) +
+                        sum_of_products(y, j, y, j, false, &size_j) -
                         2 * sum_of_products(y, i, y, j, false, &size),
              error = fabs((double)found - expected) / (size_i + size_j + 2 * size);
       if (!(error <= worst)) worst = error;
@@ -345,7 +348,8 @@ static void check_distances(const Particles *own, RpinnDeviceParticles *work, co
   close_matrix(own, &distances);
 }
 
-static void check_gram(const Particles *own, size_t n, size_t size, size_t parts, bool is_tf32, double tolerance) {
+static void check_gram(const Particles *own, size_t n, size_t size, size_t parts, bool is_tf32,
+                       double tolerance) {
   size_t stride = (n + 3) / 4 * 4;
   Matrix y = open_matrix(own, n, size, size, false), gram = open_matrix(own, parts * n, n, stride, true);
   RpinnDeviceParticles work = {.n = (int32_t)n,
@@ -363,7 +367,8 @@ static void check_gram(const Particles *own, size_t n, size_t size, size_t parts
       for (size_t part = 0; part < parts; part++) found += (double)gram.numbers[(part * n + i) * stride + j];
       if (!(fabs(found - expected) / magnitude <= worst)) worst = fabs(found - expected) / magnitude;
     }
-  check_true(worst < tolerance, "y y^T of %zu particles of %zu in %zu parts is off by %.2g", n, size, parts, worst);
+  check_true(worst < tolerance, "y y^T of %zu particles of %zu in %zu parts is off by %.2g", n, size, parts,
+             worst);
   check_distances(own, &work, &y, tolerance);
   close_matrix(own, &y);
   close_matrix(own, &gram);
@@ -414,7 +419,8 @@ static void check_median(const Particles *own, Matrix *distances, const float *s
   ask(own, device->operations->write(own->context, device, distances->memory, distances->numbers, bytes));
   ask(own, device->operations->allocate(own->context, device, sizeof *search, (void **)&work.search));
   ask(own, device->operations->write(own->context, device, work.search, search, sizeof *search));
-  ask(own, device->operations->allocate(own->context, device, (n + 1) * sizeof *sums, (void **)&work.row_sums));
+  ask(own,
+      device->operations->allocate(own->context, device, (n + 1) * sizeof *sums, (void **)&work.row_sums));
   work.bandwidth = work.row_sums + n;
   for (work.pass = 1; work.pass < RPINN_PARTICLE_PASSES / 2; work.pass++)
     run_task(own, &work, RPINN_PARTICLES_SEARCH, &weights);
