@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The full-batch Adam iteration of rpinn in JAX on the CPU in float32, and a race between the two.
+"""The full-batch Adam iteration of rpinn in JAX on the CPU or a GPU in float32, and a race between the two.
 
     jax_adam.py --ours build/bench_member [--repetitions 7] [--seconds 0.5] [--output FILE.md]
+    jax_adam.py --gpu 5000 --problem FILE.json      # many vmapped members on a GPU; `bench_cuda` has ours
 
 The race starts worker processes of this same script: one that may use all cores, and one bound to each core. They
 build the problems that `bench_member export` writes, check energy, gradient and 100 Adam steps against it, and then
@@ -588,15 +589,38 @@ def drive(arguments):
             file.write(table)
 
 
+def race_on_gpu(arguments):
+    """Iterations of many vmapped members on JAX's GPU, in FP32 and with TF32 products."""
+    global jax, jnp
+    import jax
+    import jax.numpy as jnp
+
+    device = jax.devices()[0]
+    print(f"JAX {jax.__version__}, {device.device_kind}; {arguments.problem}, {arguments.gpu} members", flush=True)
+    for precision in ("highest", "tensorfloat32"):
+        jax.config.update("jax_default_matmul_precision", precision)
+        for style in ("channels", "jvp"):
+            run = prepare(arguments.problem, style, arguments.gpu, arguments.seconds)
+            rates = sorted(run()["rate"] for _ in range(arguments.repetitions))
+            each = [1e3 * arguments.gpu / rate for rate in rates]
+            print(f"  {precision}, {style}: {statistics.median(each):.4g} ms per iteration of all "
+                  f"({each[-1]:.4g} to {each[0]:.4g})", flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(description="one Adam iteration: rpinn against JAX on the CPU")
+    parser = argparse.ArgumentParser(description="one Adam iteration: rpinn against JAX, on the CPU or on a GPU")
     parser.add_argument("--ours", default="build/bench_member", help="our program (default build/bench_member)")
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of every single timing")
     parser.add_argument("--threads", type=int, default=2, help="cores for either side")
     parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--output", help="write the table to this file as well")
-    drive(parser.parse_args())
+    parser.add_argument("--gpu", type=int, metavar="MEMBERS", help="time so many members of JAX on the GPU, and nothing else")
+    parser.add_argument("--problem", help="with --gpu: what `bench_member export PROBLEM` printed")
+    arguments = parser.parse_args()
+    if arguments.gpu and not arguments.problem:
+        parser.error("--gpu needs --problem")
+    race_on_gpu(arguments) if arguments.gpu else drive(arguments)
 
 
 if __name__ == "__main__":
