@@ -76,6 +76,8 @@ static RpinnStatus reserve(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
       {RPINN_BUFFER_PARTICLE_NUMBERS, (2 * n + 1) * sizeof(double), (void **)&own->norms}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     RPINN_TRY(rpinn_cuda_reserve(context, engine, all[i].buffer, all[i].bytes, all[i].memory));
+  /* What lies between the ends of rows is read with them, if not used. */
+  RPINN_TRY(engine->device->operations->clear(context, engine->device, own->weights, square));
   own->row_sums = own->norms + n;
   own->bandwidth = own->norms + 2 * n;
   return RPINN_OK;

@@ -38,7 +38,7 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
   }
   static RPINN_INLINE_METHOD int row(const FusedPlace &own, int i) { return GROUP_ROWS * own.group + 8 * i + own.unit; }
   static RPINN_INLINE_METHOD int weight_place(int k, int m) { return k * STRIDE + m; }
-  static RPINN_INLINE_METHOD float operand(float x) { return to_tf32(x); }
+  static RPINN_INLINE_METHOD float operand(float x) { return to_operand(x); }
   static RPINN_INLINE_METHOD bool has_room(int row, int rows) { return row < rows; }
   static RPINN_INLINE_METHOD int part(int, const FusedPlace &own) { return PARTS * own.group + own.unit; }
   static RPINN_INLINE_METHOD constexpr int row_size(int channels) {
@@ -127,7 +127,7 @@ private:
       RPINN_UNROLL
       for (int i = 0; i < 2; i++)
         RPINN_UNROLL
-        for (int r = 0; r < 4; r++) own_w[i][r] = to_tf32(w[(16 * i + r % 2 * 8) * unit_step + r / 2 * 4 * inner_step]);
+        for (int r = 0; r < 4; r++) own_w[i][r] = to_operand(w[(16 * i + r % 2 * 8) * unit_step + r / 2 * 4 * inner_step]);
       RPINN_UNROLL
       for (int c = 0; c < C; c++) {
         float b0 = a[c * POINTS], b1 = a[c * POINTS + 4 * row_size(C)];

@@ -1,7 +1,7 @@
 /* The products of SVGD in FP32 by tensor cores: y y^T, of which tiles on and below the diagonal are made, and k c. A block of threads has a
  * tile of C = A B^T or A B, whose operands come to shared memory in slabs of the depth, several ahead of what is multiplied.
  *
- * In TF32 operands are rounded to nearest. In `float` they are split, x = h + l with h = tf32(x), and
+ * In TF32 operands are rounded to nearest where they are made. In `float` they are split, x = h + l with h = tf32(x), and
  *
  *   a b ~ l_a h_b + h_a l_b + h_a h_b
  *
@@ -95,51 +95,105 @@ template <class Shape> RPINN_INLINE TileProduct direction_tile(const RpinnDevice
 
 #if defined(__CUDACC__)
 /* Four numbers to shared memory, of which the first `count` are there and the others 0. */
-RPINN_INLINE void copy_four(float *to, const float *from, int64_t count) {
-  int bytes = count >= 4 ? 16 : count > 0 ? 4 * (int)count : 0;
+RPINN_INLINE void copy_four(float *to, const float *from, int count) {
+  int bytes = count >= 4 ? 16 : count > 0 ? 4 * count : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes) : "memory");
 }
 RPINN_INLINE void end_slab() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* All slabs but the last `AHEAD` are there. */
 template <int AHEAD> RPINN_INLINE void wait_for_slab() { asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory"); }
 
-/* Rows of an operand that goes along the depth, [rows][depth]. What is outside is read from where there is something, and none of it. */
-template <int ROWS, int DEPTH, int STRIDE, int THREADS>
-RPINN_INLINE void copy_rows(float *to, const float *from, int64_t stride, int64_t row, int64_t rows, int64_t k, int64_t end) {
-  RPINN_UNROLL
-  for (int i = 0; i < ROWS * DEPTH / 4; i += THREADS) {
-    int place = i + (int)threadIdx.x, r = place / (DEPTH / 4), q = place % (DEPTH / 4) * 4;
-    int64_t count = row + r < rows ? end - (k + q) : 0;
-    copy_four(to + r * STRIDE + q, count > 0 ? from + (row + r) * stride + k + q : from, count);
+/* What a thread brings of the slabs of an operand: from where, and how much of the depth is left there. What is outside is read from where
+ * there is something, and none of it. Rows that go along the depth, [rows][depth]: */
+template <int ROWS, int DEPTH, int STRIDE, int THREADS> struct RowCopies {
+  enum { COUNT = ROWS * DEPTH / 4 / THREADS, STEP = THREADS / (DEPTH / 4) /* rows from one to the next */ };
+  const float *start, *from;
+  int64_t stride;
+  int left[COUNT], to;
+
+  RPINN_INLINE_METHOD void begin(const float *matrix, int64_t own_stride, int64_t row, int64_t rows, int64_t k, int64_t end) {
+    const int r = (int)threadIdx.x / (DEPTH / 4), q = (int)threadIdx.x % (DEPTH / 4) * 4;
+    start = matrix;
+    stride = own_stride;
+    from = matrix + (row + r) * stride + k + q;
+    to = r * STRIDE + q;
+    RPINN_UNROLL
+    for (int i = 0; i < COUNT; i++) left[i] = row + r + i * STEP < rows ? (int)(end - k) - q : 0;
   }
-}
+  RPINN_INLINE_METHOD void copy(float *slab) {
+    RPINN_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+      copy_four(slab + to + i * STEP * STRIDE, left[i] > 0 ? from + i * STEP * stride : start, left[i]);
+      left[i] -= DEPTH;
+    }
+    from += DEPTH;
+  }
+};
 
 /* The same of [depth][columns]. */
-template <int COLUMNS, int DEPTH, int STRIDE, int THREADS>
-RPINN_INLINE void copy_columns(float *to, const float *from, int64_t stride, int64_t column, int64_t columns, int64_t k, int64_t end) {
-  RPINN_UNROLL
-  for (int i = 0; i < COLUMNS * DEPTH / 4; i += THREADS) {
-    int place = i + (int)threadIdx.x, r = place / (COLUMNS / 4), q = place % (COLUMNS / 4) * 4;
-    int64_t count = k + r < end ? columns - (column + q) : 0;
-    if (r < DEPTH) copy_four(to + r * STRIDE + q, count > 0 ? from + (k + r) * stride + column + q : from, count);
-  }
-}
+template <int COLUMNS, int DEPTH, int STRIDE, int THREADS> struct ColumnCopies {
+  enum { COUNT = (COLUMNS * DEPTH / 4 + THREADS - 1) / THREADS, FOURS = COLUMNS / 4 };
+  const float *start, *from[COUNT];
+  int64_t step;
+  int width[COUNT], left[COUNT], to[COUNT];
 
-template <class Shape> RPINN_INLINE void copy_slab(const TileProduct &tile, float *slab, int64_t k) {
-  copy_rows<Shape::ROWS, Shape::DEPTH, Shape::A_STRIDE, Shape::THREADS>(slab, tile.a, tile.a_stride, tile.row, tile.rows, k, tile.end);
-  if (Shape::IS_PLAIN)
-    copy_columns<Shape::COLUMNS, Shape::DEPTH, Shape::B_STRIDE, Shape::THREADS>(slab + Shape::A_SIZE, tile.b, tile.b_stride, tile.column,
-                                                                          tile.columns, k, tile.end);
-  else if (!tile.is_diagonal)
-    copy_rows<Shape::COLUMNS, Shape::DEPTH, Shape::B_STRIDE, Shape::THREADS>(slab + Shape::A_SIZE, tile.b, tile.b_stride, tile.column,
-                                                                       tile.columns, k, tile.end);
-}
+  RPINN_INLINE_METHOD void begin(const float *matrix, int64_t stride, int64_t column, int64_t columns, int64_t k, int64_t end) {
+    start = matrix;
+    step = DEPTH * stride;
+    RPINN_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+      int place = i * THREADS + (int)threadIdx.x, r = place / FOURS, q = place % FOURS * 4;
+      from[i] = matrix + (k + r) * stride + column + q;
+      width[i] = column + q < columns ? (columns - (column + q) < 4 ? (int)(columns - (column + q)) : 4) : 0;
+      left[i] = width[i] > 0 ? (int)(end - k) - r : 0;
+      to[i] = r < DEPTH ? r * STRIDE + q : -1;
+    }
+  }
+  RPINN_INLINE_METHOD void copy(float *slab) {
+    RPINN_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+      if (to[i] >= 0) copy_four(slab + to[i], left[i] > 0 ? from[i] : start, left[i] > 0 ? width[i] : 0);
+      from[i] += step;
+      left[i] -= DEPTH;
+    }
+  }
+};
+
+/* Of both operands. */
+template <class Shape, bool IS_PLAIN = Shape::IS_PLAIN> struct SlabCopies {
+  RowCopies<Shape::ROWS, Shape::DEPTH, Shape::A_STRIDE, Shape::THREADS> a;
+  RowCopies<Shape::COLUMNS, Shape::DEPTH, Shape::B_STRIDE, Shape::THREADS> b;
+  bool is_diagonal;
+
+  RPINN_INLINE_METHOD void begin(const TileProduct &tile) {
+    is_diagonal = tile.is_diagonal;
+    a.begin(tile.a, tile.a_stride, tile.row, tile.rows, tile.first, tile.end);
+    b.begin(tile.b, tile.b_stride, tile.column, tile.columns, tile.first, tile.end);
+  }
+  RPINN_INLINE_METHOD void copy(float *slab) {
+    a.copy(slab);
+    if (!is_diagonal) b.copy(slab + Shape::A_SIZE);
+  }
+};
+template <class Shape> struct SlabCopies<Shape, true> {
+  RowCopies<Shape::ROWS, Shape::DEPTH, Shape::A_STRIDE, Shape::THREADS> a;
+  ColumnCopies<Shape::COLUMNS, Shape::DEPTH, Shape::B_STRIDE, Shape::THREADS> b;
+
+  RPINN_INLINE_METHOD void begin(const TileProduct &tile) {
+    a.begin(tile.a, tile.a_stride, tile.row, tile.rows, tile.first, tile.end);
+    b.begin(tile.b, tile.b_stride, tile.column, tile.columns, tile.first, tile.end);
+  }
+  RPINN_INLINE_METHOD void copy(float *slab) {
+    a.copy(slab);
+    b.copy(slab + Shape::A_SIZE);
+  }
+};
 
 /* A lane's numbers of operands: rounded, and what is behind that. */
 template <int COUNT, int NUMBERS> struct Operands { float near[COUNT][NUMBERS], behind[COUNT][NUMBERS]; };
 
 template <class Shape, class Own> RPINN_INLINE void set_operand(Own &own, int i, int r, float x) {
-  own.near[i][r] = to_tf32(x);
+  own.near[i][r] = Shape::IS_SPLIT ? to_tf32(x) : x; /* rounded before, see product_operand */
   if (Shape::IS_SPLIT) own.behind[i][r] = behind_tf32(x, own.near[i][r]);
 }
 
@@ -205,16 +259,17 @@ template <class Shape> RPINN_INLINE void multiply_tile(const TileProduct &tile, 
   for (int i = 0; i < Shape::DOWN; i++)
     RPINN_UNROLL
     for (int j = 0; j < Shape::ACROSS; j++) sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0;
+  SlabCopies<Shape> copies;
+  copies.begin(tile);
   for (int s = 0; s < AHEAD; s++) {
-    if (s < count) copy_slab<Shape>(tile, shared + s * Shape::SLAB_SIZE, tile.first + s * Shape::DEPTH);
+    if (s < count) copies.copy(shared + s * Shape::SLAB_SIZE);
     end_slab();
   }
   for (int s = 0; s < count; s++) {
     const float *slab = shared + s % Shape::SLABS * Shape::SLAB_SIZE;
     wait_for_slab<AHEAD - 1>();
     barrier(); /* and nobody reads the slab before this one any more */
-    if (s + AHEAD < count)
-      copy_slab<Shape>(tile, shared + (s + AHEAD) % Shape::SLABS * Shape::SLAB_SIZE, tile.first + (int64_t)(s + AHEAD) * Shape::DEPTH);
+    if (s + AHEAD < count) copies.copy(shared + (s + AHEAD) % Shape::SLABS * Shape::SLAB_SIZE);
     end_slab();
     RPINN_UNROLL_SHAPE
     for (int k = 0; k < Shape::DEPTH; k += PRODUCT_STEP)

@@ -8,7 +8,7 @@
 
 #include "activation_slopes.cuh"
 #include "particle_tables.h"
-#include "team.cuh"
+#include "tensor_tiles.cuh"
 
 enum { PARTICLE_THREADS = 256, PARTICLE_SIDE = 32 /* of a tile of distances */, CENTRED_AT_ONCE = 4 };
 
@@ -100,6 +100,11 @@ RPINN_INLINE int64_t triangle_row(int64_t index) {
 
 /* ---- what particles are measured from ---- */
 
+/* An operand of both products: in TF32 it is rounded once, where it is made. */
+template <class Real> RPINN_INLINE Real product_operand(const RpinnDeviceParticles &own, Real x) {
+  return sizeof(Real) == sizeof(float) && own.is_tf32 ? (Real)finite_tf32((float)x) : x;
+}
+
 /* Sums of differences from the first particle, exact where all particles are the same; column: of this thread. */
 template <class Real> RPINN_INLINE void sum_particles(const RpinnDeviceParticles &own, int part, int64_t column) {
   const Real *theta = (const Real *)own.theta;
@@ -128,7 +133,7 @@ template <class Real> RPINN_INLINE void centre_column(const RpinnDeviceParticles
     for (int q = 0; q < CENTRED_AT_ONCE; q++) at[q] = (double)theta[(i + q * num_parts < own.n ? i + q * num_parts : i) * own.size + column];
     RPINN_UNROLL
     for (int q = 0; q < CENTRED_AT_ONCE; q++)
-      if (i + q * num_parts < own.n) ((Real *)own.centred)[(i + q * num_parts) * own.size + column] = (Real)(at[q] - centre);
+      if (i + q * num_parts < own.n) ((Real *)own.centred)[(i + q * num_parts) * own.size + column] = product_operand(own, (Real)(at[q] - centre));
   }
 }
 
@@ -280,7 +285,7 @@ RPINN_INLINE void weigh_row_of_particles(const Team &team, ParticleMemory &memor
   const Real factor = (Real)(square == 0 ? 0 : -0.5 / square), smallest = sizeof(Real) == sizeof(float) ? (Real)FLT_MIN : (Real)DBL_MIN;
   for (int64_t j = team.thread; j < own.n; j += team.num_threads) {
     Real value = i == j ? Real(1) : exponential(factor * row[j]);
-    row[j] = value < smallest ? Real(0) : value;
+    row[j] = value < smallest ? Real(0) : product_operand(own, value);
     sum += (double)row[j];
   }
   sum = block_sum(team, memory, sum);
@@ -302,7 +307,7 @@ template <class Real> RPINN_INLINE void combine_particle(const Team &team, const
     RPINN_UNROLL
     for (int q = 0; q < 4; q++) {
       Real whole = slope.at[q] + scale.at[q] * at.at[q] - shift.at[q];
-      result.at[q] = movable.at[q] > 0 ? -attraction * whole - repulsion * centred.at[q] : Real(0);
+      result.at[q] = movable.at[q] > 0 ? product_operand(own, -attraction * whole - repulsion * centred.at[q]) : Real(0);
     }
     store_four(combined + j, result);
   }
