@@ -29,6 +29,7 @@ typedef struct EmulatedDevice {
 /* Several threads may have devices. Calls are counted down: what is to happen does at the one that finds 0. */
 static size_t limit, most_bytes = SIZE_MAX;
 static _Atomic size_t held_bytes, most_held, calls_to_failure = SIZE_MAX, calls_to_hold = SIZE_MAX;
+static _Atomic size_t num_written, num_read;
 static _Atomic bool has_failed, is_held;
 static bool lacks_products, is_absent;
 
@@ -69,6 +70,14 @@ void emulated_device_have_memory(size_t bytes) {
 
 size_t emulated_device_most_held(void) {
   return most_held;
+}
+
+size_t emulated_device_num_written(void) {
+  return num_written;
+}
+
+size_t emulated_device_num_read(void) {
+  return num_read;
 }
 
 /* Is this the call that they were counted down to? SIZE_MAX: there is none. */
@@ -127,7 +136,7 @@ static void release(RpinnDevice *device, void *memory) {
 
 static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
   RPINN_TRY(count(context, device));
-  *memory = malloc(bytes);
+  *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
   return *memory ? RPINN_OK : rpinn_fail_memory(context);
 }
 
@@ -141,6 +150,18 @@ static RpinnStatus copy(RpinnContext *context, RpinnDevice *device, void *to, co
   RPINN_TRY(count(context, device));
   if (bytes) memcpy(to, from, bytes);
   return RPINN_OK;
+}
+
+static RpinnStatus write(RpinnContext *context, RpinnDevice *device, void *to, const void *from,
+                         size_t bytes) {
+  num_written += bytes;
+  return copy(context, device, to, from, bytes);
+}
+
+static RpinnStatus read(RpinnContext *context, RpinnDevice *device, void *to, const void *from,
+                        size_t bytes) {
+  num_read += bytes;
+  return copy(context, device, to, from, bytes);
 }
 
 static RpinnStatus clear(RpinnContext *context, RpinnDevice *device, void *memory, size_t bytes) {
@@ -217,8 +238,8 @@ static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .release = release,
                                                           .allocate_host = allocate_host,
                                                           .release_host = release_host,
-                                                          .write = copy,
-                                                          .read = copy,
+                                                          .write = write,
+                                                          .read = read,
                                                           .clear = clear,
                                                           .run_members = run_members,
                                                           .run_fused = run_fused,

@@ -25,6 +25,9 @@ void emulated_device_lack_products(bool lacks);
 void emulated_device_be_absent(bool absent);
 /* Bytes that all devices have together; SIZE_MAX: as many as the host. */
 void emulated_device_have_memory(size_t bytes);
+/* Bytes that have been copied to devices, and from them. */
+size_t emulated_device_num_written(void);
+size_t emulated_device_num_read(void);
 /* The most bytes that they have held since that was called. */
 size_t emulated_device_most_held(void);
 

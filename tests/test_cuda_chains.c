@@ -1,6 +1,6 @@
 /* Transitions of NUTS that the backend `cuda` makes by itself, on the emulated device and on a GPU where there is one: each is what the
  * definition makes of the same random numbers, has the same bits alone, in a batch, in reverse, with its seat lost and with little memory, by
- * every kernel, and chains of them have the moments of a distribution that is known. */
+ * every kernel, leads to states that are written where chains have them, and chains of them have the moments of a distribution that is known. */
 #include "check.h"
 
 #include <Random123/philox.h>
@@ -115,6 +115,7 @@ static Subject open_shape(const Shape *shape, const Candidate *candidate) {
 /* Chains [CHAINS] about to make a transition, all of them different. */
 typedef struct Flock {
   size_t N;
+  RpinnBackend *backend; /* which has lent their states */
   RpinnBatchMember members[CHAINS];
   RpinnWholeTransition all[CHAINS];
 } Flock;
@@ -133,12 +134,20 @@ static void weigh_flock(Subject *subject, Flock *flock) {
   }
 }
 
-static Flock *make_flock(Subject *subject, double step, bool by_path, unsigned max_depth) {
+static double *lend(Subject *subject) {
+  double *vector;
+  require(subject, subject->backend->operations->lend_vector(subject->context, subject->backend, &vector));
+  return vector;
+}
+
+/* Chains that nobody has weighed yet. */
+static Flock *place_flock(Subject *subject, double step, bool by_path, unsigned max_depth) {
   Flock *flock = calloc(1, sizeof *flock);
   size_t N = flock->N = subject->N;
+  flock->backend = subject->backend;
   for (size_t k = 0; k < CHAINS; k++) {
     RpinnStream stream = rpinn_stream(5, RPINN_PURPOSE_CHECK, k, 0);
-    double *theta = numbers(N), *inverse = numbers(N);
+    double *theta = lend(subject), *inverse = numbers(N);
     rpinn_posterior_start_glorot(subject->oracle, k, theta);
     for (size_t j = 0; j < N; j++) inverse[j] = exp(0.5 * rpinn_stream_normal(&stream));
     flock->all[k] = (RpinnWholeTransition){.step = step * (1 + 0.1 * (double)k),
@@ -147,17 +156,22 @@ static Flock *make_flock(Subject *subject, double step, bool by_path, unsigned m
                                            .turns_by_path = by_path,
                                            .inverse_metric = k == 2 ? NULL : inverse,
                                            .theta = theta,
-                                           .gradient = numbers(N)};
+                                           .gradient = lend(subject)};
     if (k == 2) free(inverse);
   }
+  return flock;
+}
+
+static Flock *make_flock(Subject *subject, double step, bool by_path, unsigned max_depth) {
+  Flock *flock = place_flock(subject, step, by_path, max_depth);
   weigh_flock(subject, flock);
   return flock;
 }
 
 static void free_flock(Flock *flock) {
   for (size_t k = 0; k < CHAINS; k++) {
-    free(flock->all[k].theta);
-    free(flock->all[k].gradient);
+    flock->backend->operations->return_vector(flock->backend, flock->all[k].theta);
+    flock->backend->operations->return_vector(flock->backend, flock->all[k].gradient);
     free((double *)flock->all[k].inverse_metric);
   }
   free(flock);
@@ -541,24 +555,32 @@ static void densities_are_those_of_energies(void **state) {
 
 /* ---- memory ---- */
 
+/* From one flock to another. */
+static void copy_states(const Flock *from, Flock *to) {
+  for (size_t k = 0; k < CHAINS; k++) {
+    memcpy(to->all[k].theta, from->all[k].theta, from->N * sizeof(double));
+    memcpy(to->all[k].gradient, from->all[k].gradient, from->N * sizeof(double));
+    to->all[k].log_density = from->all[k].log_density;
+  }
+}
+
 /* Two chains are on the device, one of them in the middle of a transition, when five more come that there is no room for: all is given up,
  * and slices of chains are made to their ends, in the same bits. Seats are no more than there are chains in a slice. */
 static void little_memory_leaves_no_mark(void **state) {
   (void)state;
   Candidate candidate = {"emulated cuda", &emulated_cuda_backend, RPINN_PRECISION_FLOAT, 1e-5, false};
   if (getenv("RPINN_TEST_BACKEND")) skip();
-  Subject subject = open_text(small);
-  take_candidate(&subject, &candidate);
-  Flock *ample = make_flock(&subject, 0.004, false, DEEPEST),
-        *scarce = make_flock(&subject, 0.004, false, DEEPEST);
+  Subject other = open_text(small), subject = open_text(small);
+  take_candidate(&other, &candidate);
+  Flock *ample = make_flock(&other, 0.004, false, DEEPEST);
   for (uint64_t number = 0; number < NUM_TRANSITIONS; number++) {
+    take_candidate(&subject, &candidate); /* with nobody on it */
+    Flock *scarce = place_flock(&subject, 0.004, false, DEEPEST);
+    copy_states(ample, scarce);
     give_keys(ample, number);
     give_keys(scarce, number);
-    for (size_t k = 0; k < CHAINS; k++) ample->all[k].ticket = scarce->all[k].ticket = 0;
-    for (size_t k = 0; k < CHAINS; k++) scarce->all[k].has_finished = false;
-    take_candidate(&subject, &candidate);
-    move(&subject, ample, CHAINS, forwards);
-    take_candidate(&subject, &candidate); /* with nobody on it */
+    for (size_t k = 0; k < CHAINS; k++) ample->all[k].ticket = 0;
+    move(&other, ample, CHAINS, forwards);
     emulated_device_have_memory(SIZE_MAX);
     size_t before = emulated_device_most_held();
     move_once(&subject, scarce, 2, forwards);
@@ -570,16 +592,30 @@ static void little_memory_leaves_no_mark(void **state) {
     assert_int_equal(engine->buffers[RPINN_BUFFER_CHAIN_POSITIONS].bytes, engine->most_members * of_seat);
     emulated_device_have_memory(SIZE_MAX);
     check_same(&subject, ample, scarce, "with little memory");
+    free_flock(scarce);
   }
   free_flock(ample);
-  free_flock(scarce);
+  close_subject(&other);
   close_subject(&subject);
 }
 
 /* ---- launches ---- */
 
+/* Has every state of so many chains changed, or none? */
+static void check_moved(const Flock *now, const Flock *before, size_t count, const size_t *which) {
+  for (size_t k = 0; k < count; k++) {
+    const RpinnWholeTransition *own = &now->all[which[k]], *old = &before->all[which[k]];
+    bool theta = memcmp(own->theta, old->theta, now->N * sizeof(double)) != 0,
+         gradient = memcmp(own->gradient, old->gradient, now->N * sizeof(double)) != 0;
+    check_true(theta == own->has_finished && gradient == own->has_finished,
+               "chain %zu has%s finished, its theta is%s new and its gradient%s", which[k],
+               own->has_finished ? "" : " not", theta ? "" : " not", gradient ? "" : " not");
+  }
+}
+
 /* Nobody waits for the deepest tree: when one of six chains has finished, those that the emulated device runs behind it stop in the middle of
- * theirs, which are too deep for the first launches, of 1 and 16 leapfrogs, and not for the next. */
+ * theirs, which are too deep for the first launches, of 1 and 16 leapfrogs, and not for the next. Until its end a transition has left its
+ * chain where it was. */
 static void launches_end_when_enough_have_finished(void **state) {
   (void)state;
   static const size_t which[] = {0, 1, 2, 4, 5, 6};
@@ -589,15 +625,118 @@ static void launches_end_when_enough_have_finished(void **state) {
   if (getenv("RPINN_TEST_BACKEND")) skip();
   Subject subject = open_text(small);
   take_candidate(&subject, &candidate);
-  Flock *flock = make_flock(&subject, 0.0005, false, DEEPEST);
+  Flock *flock = make_flock(&subject, 0.0005, false, DEEPEST),
+        *before = place_flock(&subject, 0.0005, false, DEEPEST);
+  copy_states(flock, before);
   give_keys(flock, 0);
   move_once(&subject, flock, COUNT, which);
+  check_moved(flock, before, COUNT, which);
   for (size_t k = 0; k < COUNT; k++) num_finished += flock->all[which[k]].has_finished;
   assert_in_range(num_finished, 1, COUNT - 1);
   move_rest(&subject, flock);
+  check_moved(flock, before, COUNT, which);
   for (size_t k = 0; k < COUNT; k++) assert_true(flock->all[which[k]].num_steps > 1 + 16 + 8);
   free_flock(flock);
+  free_flock(before);
   close_subject(&subject);
+}
+
+/* ---- states ---- */
+
+/* What the device has as the state of a chain at rest, on the emulated one. */
+static void check_state(const Subject *subject, const RpinnWholeTransition *own) {
+  const RpinnCudaEngine *engine = (const RpinnCudaEngine *)subject->backend;
+  const RpinnChainRecord *records = engine->buffers[RPINN_BUFFER_CHAIN_RECORDS].memory;
+  const double *positions = engine->buffers[RPINN_BUFFER_CHAIN_POSITIONS].memory;
+  const float *vectors = engine->buffers[RPINN_BUFFER_CHAIN_VECTORS].memory;
+  size_t size = engine->layout.size, chosen = (size_t)records[own->seat].course.chosen,
+         num_vectors = (size_t)rpinn_chain_num_vectors(own->max_depth);
+  const double *theta =
+      positions + (own->seat * RPINN_CHAIN_NUM_POSITIONS + RPINN_CHAIN_PROPOSED + chosen) * size;
+  const float *slope = vectors + (own->seat * num_vectors + RPINN_CHAIN_PROPOSED_SLOPES + chosen) * size;
+  for (size_t j = 0; j < subject->N; j++) {
+    size_t place = engine->layout.place[j];
+    check_true(own->theta[j] == theta[place] && own->gradient[j] == (double)slope[place],
+               "%s: parameter %zu is %g with slope %g, on the device %g with %g", title_of(subject), j,
+               own->theta[j], own->gradient[j], theta[place], (double)slope[place]);
+  }
+  for (size_t j = subject->N; j % 8; j++) assert_true(own->theta[j] == 0 && own->gradient[j] == 0);
+}
+
+/* Chains that have a seat cost a launch no copy but that of their orders: the host has the states that the device goes on from. */
+static void states_are_written_where_chains_have_them(void **state) {
+  (void)state;
+  if (getenv("RPINN_TEST_BACKEND")) skip();
+  for (size_t s = 0; s < RPINN_NUM_FUSED_KERNELS; s++) {
+    Candidate candidate = {"emulated cuda", &emulated_cuda_backend, shapes[s].precision, 1e-5, false};
+    Subject subject = open_shape(&shapes[s], &candidate);
+    Flock *flock = make_flock(&subject, shapes[s].step, false, 3);
+    for (uint64_t number = 0; number < 3; number++) {
+      size_t written = emulated_device_num_written(), read = emulated_device_num_read();
+      give_keys(flock, number);
+      move(&subject, flock, CHAINS, forwards);
+      assert_int_equal(emulated_device_num_read(), read);
+      if (number) assert_int_equal((emulated_device_num_written() - written) % sizeof(RpinnChainOrder), 0);
+      for (size_t k = 0; k < CHAINS; k++) check_state(&subject, &flock->all[k]);
+    }
+    free_flock(flock);
+    close_subject(&subject);
+  }
+}
+
+/* More of them than a block has: all different, at boundaries of 64 bytes, and zeros again when they are lent again. */
+static void vectors_are_lent_and_returned(void **state) {
+  (void)state;
+  enum { COUNT = 100 };
+  Candidate candidates[MAX_CANDIDATES];
+  size_t num_candidates = chain_candidates(RPINN_PRECISION_FLOAT, candidates);
+  for (size_t c = 0; c < num_candidates; c++) {
+    Subject subject = open_text(small);
+    double *all[COUNT];
+    take_candidate(&subject, &candidates[c]);
+    const RpinnCudaEngine *engine = (const RpinnCudaEngine *)subject.backend;
+    for (int round = 0; round < 2; round++) {
+      for (size_t i = 0; i < COUNT; i++) {
+        all[i] = lend(&subject);
+        assert_int_equal((uintptr_t)all[i] % 64, 0);
+        assert_true(rpinn_cuda_is_lent(engine, all[i]));
+        for (size_t j = 0; j < (subject.N + 7) / 8 * 8; j++) {
+          assert_true(all[i][j] == 0);
+          all[i][j] = (double)(i + 1);
+        }
+      }
+      for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; j < (subject.N + 7) / 8 * 8; j++) assert_true(all[i][j] == (double)(i + 1));
+      for (size_t i = 0; i < COUNT; i++) subject.backend->operations->return_vector(subject.backend, all[i]);
+    }
+    assert_int_equal(engine->loans.num_vectors, 128);
+    assert_int_equal(engine->loans.num_free, 128);
+    close_subject(&subject);
+  }
+}
+
+static void states_in_other_memory_are_refused(void **state) {
+  (void)state;
+  Candidate candidates[MAX_CANDIDATES];
+  size_t num_candidates = chain_candidates(RPINN_PRECISION_FLOAT, candidates);
+  for (size_t c = 0; c < num_candidates; c++) {
+    Subject subject = open_text(small);
+    take_candidate(&subject, &candidates[c]);
+    Flock *flock = make_flock(&subject, 0.004, false, DEEPEST);
+    double *other = numbers(subject.N), *own = flock->all[1].gradient;
+    RpinnWholeTransition *all[] = {&flock->all[0], &flock->all[1]};
+    flock->all[1].gradient = other;
+    assert_int_equal(subject.backend->operations->transitions(subject.context, subject.backend,
+                                                              &(RpinnMemberBatch){2, flock->members}, all),
+                     RPINN_ERROR_INPUT);
+    assert_string_equal(rpinn_context_error(subject.context)->message,
+                        "backend cuda: the state of a chain is in memory that its transitions cannot be "
+                        "written to; expected vectors that the target has lent");
+    flock->all[1].gradient = own;
+    free(other);
+    free_flock(flock);
+    close_subject(&subject);
+  }
 }
 
 /* ---- chains ---- */
@@ -639,6 +778,7 @@ static void chains_have_the_moments_of_a_known_distribution(void **state) {
       for (size_t k = 0; k < CHAINS; k++) {
         goes_on |= !rpinn_nuts_finished(chains[k]);
         if (!made[k] || draws[k].is_warmup) continue;
+        assert_true(rpinn_cuda_is_lent((const RpinnCudaEngine *)subject.backend, draws[k].parameters));
         num_draws++;
         num_leapfrogs += draws[k].num_steps;
         energy -= draws[k].log_density;
@@ -670,6 +810,8 @@ static void chains_have_the_moments_of_a_known_distribution(void **state) {
     check_true(fabs(energy / n - expected) < 5 * sqrt(0.5 * (double)N / n), "energy %g, expected %g",
                energy / n, expected);
     for (size_t k = 0; k < CHAINS; k++) rpinn_nuts_destroy(chains[k]);
+    const RpinnCudaLoans *loans = &((const RpinnCudaEngine *)subject.backend)->loans;
+    assert_true(loans->num_vectors > 0 && loans->num_free == loans->num_vectors);
     subject.oracle->backend = plain;
     free(zero);
     free(sums);
@@ -684,6 +826,9 @@ int main(void) {
                                      cmocka_unit_test(densities_are_those_of_energies),
                                      cmocka_unit_test(little_memory_leaves_no_mark),
                                      cmocka_unit_test(launches_end_when_enough_have_finished),
+                                     cmocka_unit_test(states_are_written_where_chains_have_them),
+                                     cmocka_unit_test(vectors_are_lent_and_returned),
+                                     cmocka_unit_test(states_in_other_memory_are_refused),
                                      cmocka_unit_test(chains_have_the_moments_of_a_known_distribution)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,7 @@ RPINN_API RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDen
 RPINN_API RpinnStatus rpinn_nuts_create_member(RpinnContext *context, const RpinnBatchLogDensity *target,
                                                size_t member, const RpinnNutsOptions *options,
                                                RpinnNuts **nuts);
+/* Before the target's data go, where the target lends vectors. Accepts NULL. */
 RPINN_API void rpinn_nuts_destroy(RpinnNuts *nuts);
 /* Begin a chain at theta [num_parameters]; its random stream is named by seed and chain. A log density or
  * gradient that is not finite there is RPINN_ERROR_NUMERIC. */

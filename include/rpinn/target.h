@@ -85,7 +85,7 @@ typedef struct RpinnWholeTransition {
   bool turns_by_path;           /* RPINN_TURN_PATH */
   const double *inverse_metric; /* [N]; NULL: ones */
   uint64_t key;                 /* of its random numbers: made again under this key, it is the same */
-  /* ---- where it begins, and once it has finished where it leads ---- */
+  /* ---- where it begins, and once it has finished where it leads: vectors that the target has lent, where it lends any ---- */
   double *theta;    /* [N] */
   double *gradient; /* [N] of the log density */
   double log_density;
@@ -199,6 +199,10 @@ typedef struct RpinnBatchLogDensity {
   /* Optional, NULL: methods make them of evaluate. Goes on with transitions [count] of members; at least one of them finishes. */
   RpinnStatus (*transitions)(RpinnContext *context, void *data, size_t count, const size_t *members,
                              RpinnWholeTransition *const *transitions);
+  /* Optional, both or none: memory for theta and gradient of transitions, which the target fills without a copy, and its return, before
+   * the target's data go. A vector has [N] numbers, and zeros up to a 64-byte boundary, as it begins at one. */
+  RpinnStatus (*lend_vector)(RpinnContext *context, void *data, double **vector);
+  void (*return_vector)(void *data, double *vector); /* accepts NULL */
   double epsilon;
 } RpinnBatchLogDensity;
 

@@ -132,7 +132,11 @@ typedef struct RpinnBackendOperations {
    * one has finished at the end. NULL: methods make them of energies. */
   RpinnStatus (*transitions)(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                              RpinnWholeTransition *const *transitions);
-  /* Why they are NULL where the device makes them of other problems, or in another precision, as the end of a sentence. */
+  /* Memory of the host for theta and gradient of transitions, which take no other, and its return, before the backend goes: see
+   * rpinn/target.h. Both, or NULL: any memory does. */
+  RpinnStatus (*lend_vector)(RpinnContext *context, RpinnBackend *backend, double **vector);
+  void (*return_vector)(RpinnBackend *backend, double *vector); /* accepts NULL */
+  /* Why transitions are NULL where the device makes them of other problems, or in another precision, as the end of a sentence. */
   const char *no_transitions;
 } RpinnBackendOperations;
 

@@ -196,6 +196,20 @@ static RpinnStatus transitions(RpinnContext *context, void *data, size_t count, 
   return backend->operations->transitions(context, backend, &batch, all);
 }
 
+static RpinnBackend *backend_of(void *data) {
+  return ((const RpinnMemberSlots *)((const RpinnBatchObjective *)data)->data)->backend;
+}
+
+static RpinnStatus lend_vector(RpinnContext *context, void *data, double **vector) {
+  RpinnBackend *backend = backend_of(data);
+  return backend->operations->lend_vector(context, backend, vector);
+}
+
+static void return_vector(void *data, double *vector) {
+  RpinnBackend *backend = backend_of(data);
+  backend->operations->return_vector(backend, vector);
+}
+
 RpinnStatus rpinn_member_slots_draw_energy(RpinnContext *context, RpinnMemberSlots *slots,
                                            const double *theta, double *energy, double *parts,
                                            double *gradient) {
@@ -283,7 +297,11 @@ static void make_targets(RpinnMemberSlots *slots) {
   slots->density = rpinn_log_density_of_batch(&slots->joint);
   find_host_work(slots);
   if (operations->move_particles && !slots->host_particles) slots->density.move_particles = move_particles;
-  if (operations->transitions && !slots->host_chains) slots->density.transitions = transitions;
+  if (!operations->transitions || slots->host_chains) return;
+  slots->density.transitions = transitions;
+  if (!operations->lend_vector) return;
+  slots->density.lend_vector = lend_vector;
+  slots->density.return_vector = return_vector;
 }
 
 RpinnStatus rpinn_member_slots_create(RpinnContext *context, RpinnPosterior *posterior,

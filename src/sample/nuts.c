@@ -107,8 +107,12 @@ RpinnStatus rpinn_nuts_create_member(RpinnContext *context, const RpinnBatchLogD
     rpinn_arena_destroy(arena);
     return rpinn_fail_memory(context);
   }
-  *nuts = created;
-  return RPINN_OK;
+  RpinnStatus status = rpinn_trajectory_borrow(context, &created->trajectory);
+  if (status == RPINN_OK)
+    *nuts = created;
+  else
+    rpinn_nuts_destroy(created);
+  return status;
 }
 
 RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *target,
@@ -121,7 +125,9 @@ RpinnStatus rpinn_nuts_create(RpinnContext *context, const RpinnLogDensity *targ
 }
 
 void rpinn_nuts_destroy(RpinnNuts *nuts) {
-  if (nuts) rpinn_arena_destroy(nuts->arena);
+  if (!nuts) return;
+  rpinn_trajectory_return(&nuts->trajectory);
+  rpinn_arena_destroy(nuts->arena);
 }
 
 /* ---- looking at a chain ---- */

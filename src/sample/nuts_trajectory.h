@@ -67,6 +67,7 @@ typedef struct RpinnTrajectory {
   /* ---- where the target makes whole transitions: nuts_whole.c ---- */
   RpinnWholeTransition transition;
   size_t metric_version; /* that the target has */
+  double *lent[2];       /* by the target: q and gradient of `current`; NULL: none was */
 } RpinnTrajectory;
 
 /* What a transition was like; the new state is trajectory->current. */
@@ -104,6 +105,10 @@ void rpinn_trajectory_clear(RpinnTrajectory *trajectory);
 
 /* Does it? Then it is asked for them in the place of points. */
 bool rpinn_trajectory_is_whole(const RpinnTrajectory *trajectory);
+/* Then the current state is where the target can write to, if it lends such memory; before anything else is done. Return it, also after
+ * failure, while the target's data are there. */
+RpinnStatus rpinn_trajectory_borrow(RpinnContext *context, RpinnTrajectory *trajectory);
+void rpinn_trajectory_return(RpinnTrajectory *trajectory);
 /* What the target has of the chain is no longer so. */
 void rpinn_trajectory_forget(RpinnTrajectory *trajectory);
 /* As rpinn_trajectory_set_out, go_on and arrive. */

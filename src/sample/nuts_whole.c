@@ -6,6 +6,21 @@ bool rpinn_trajectory_is_whole(const RpinnTrajectory *trajectory) {
   return trajectory->target.transitions && trajectory->metric->kind != RPINN_METRIC_DENSE;
 }
 
+RpinnStatus rpinn_trajectory_borrow(RpinnContext *context, RpinnTrajectory *trajectory) {
+  const RpinnBatchLogDensity *target = &trajectory->target;
+  if (!rpinn_trajectory_is_whole(trajectory) || !target->lend_vector) return RPINN_OK;
+  for (int i = 0; i < 2; i++) RPINN_TRY(target->lend_vector(context, target->data, &trajectory->lent[i]));
+  trajectory->current->q = trajectory->lent[0];
+  trajectory->current->gradient = trajectory->lent[1];
+  return RPINN_OK;
+}
+
+void rpinn_trajectory_return(RpinnTrajectory *trajectory) {
+  const RpinnBatchLogDensity *target = &trajectory->target;
+  for (int i = 0; i < 2; i++)
+    if (trajectory->lent[i]) target->return_vector(target->data, trajectory->lent[i]);
+}
+
 void rpinn_trajectory_forget(RpinnTrajectory *trajectory) {
   trajectory->transition.ticket = 0;
 }

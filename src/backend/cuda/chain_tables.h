@@ -59,19 +59,19 @@ typedef struct RpinnChainOrder {
   int64_t prior; /* which of the priors is its own */
   uint64_t key;  /* of its random numbers */
   double step, ignored, max_energy_error;
-  double log_density; /* where the transition begins */
+  double log_density;       /* where the transition begins */
+  double *theta, *gradient; /* [num_parameters] of the host, for the state that it leads to */
 } RpinnChainOrder;
 
 typedef struct RpinnChainOutcome {
   int32_t has_finished;
-  int32_t result; /* which of the results is its new state */
   int32_t depth, diverging, reached_max_depth;
   int32_t num_made; /* leapfrogs of this launch */
   int64_t num_steps;
   double log_density, energy, first_energy, max_error, acceptance_sum;
 } RpinnChainOutcome;
 
-/* Pointers are the device's. */
+/* Pointers are the device's, but for outcomes and where orders want states. */
 typedef struct RpinnDeviceChains {
   double *positions; /* [seats][RPINN_CHAIN_NUM_POSITIONS][layout_size] */
   float *vectors;    /* [seats][vectors_of_seat][layout_size] */
@@ -82,11 +82,9 @@ typedef struct RpinnDeviceChains {
   RpinnChainRecord *records;     /* [seats] */
   const RpinnChainOrder *orders; /* [places] */
   uint16_t *shared_places;       /* [layout_size] in shared memory, or RPINN_CHAIN_NOWHERE */
-  RpinnChainOutcome *outcomes;   /* [places] */
-  const int32_t *parameters;     /* [layout_size] which of the parameters is at a place; -1: none */
+  RpinnChainOutcome *outcomes;   /* [places], of the host */
+  const int32_t *parameters;     /* [num_parameters] where in the layout a parameter is */
   int64_t num_parameters;
-  double
-      *results; /* [places][2][num_parameters] theta and gradient of those that have finished, in any order */
   int32_t *num_finished;
   int32_t enough;    /* when so many have finished, the others stop where they are … */
   int32_t least;     /* … having made so many leapfrogs */

@@ -713,11 +713,11 @@ template <class S> RPINN_INLINE void copy_point(const FusedChain<S> &chain, int 
 
 /* ---- the whole ---- */
 
-RPINN_INLINE int count_finished(int32_t *counter) {
+RPINN_INLINE void count_finished(int32_t *counter) {
 #if defined(__CUDACC__)
-  return atomicAdd(counter, 1);
+  atomicAdd(counter, 1);
 #else
-  return (*counter)++;
+  (*counter)++;
 #endif
 }
 
@@ -738,16 +738,17 @@ template <class S> RPINN_INLINE bool make_point(const FusedChain<S> &chain, Rpin
   return stops;
 }
 
-/* The new state of a chain whose transition is complete, and what is known of it. */
+/* What is known of a chain, and where its transition is complete its new state, to memory of the host: in the order of parameters, so that a
+ * warp writes whole lines. */
 template <class S> RPINN_INLINE void tell_outcome(const FusedChain<S> &chain, const RpinnChainCourse &course, int num_made) {
   const RpinnDeviceChains &chains = *chain.chains;
   RpinnChainOutcome *outcome = chains.outcomes + chain.block.member;
   by_one([&] {
     const RpinnChainRecord &record = chain.record();
-    RpinnChainOutcome own = {course.has_finished, 0, course.depth, course.diverging, course.reached_max_depth, num_made, course.num_steps,
+    RpinnChainOutcome own = {course.has_finished, course.depth, course.diverging, course.reached_max_depth, num_made, course.num_steps,
                              record.log_density[course.chosen], record.energy[course.chosen], course.first_energy, course.max_error,
                              course.acceptance_sum};
-    if (course.has_finished) own.result = count_finished(chains.num_finished);
+    if (course.has_finished) count_finished(chains.num_finished);
     *outcome = own;
   });
   if (!course.has_finished) return;
@@ -755,13 +756,12 @@ template <class S> RPINN_INLINE void tell_outcome(const FusedChain<S> &chain, co
   const int64_t size = chains.num_parameters;
   const double *theta = chain.position(RPINN_CHAIN_PROPOSED + course.chosen);
   const float *slope = chain.vector(RPINN_CHAIN_PROPOSED_SLOPES + course.chosen);
-  double *to = chains.results + 2 * size * outcome->result;
+  double *to_theta = chain.order().theta, *to_gradient = chain.order().gradient;
   each(chain, [&](int thread) {
-    for (int i = thread; i < chain.block.work->layout_size; i += chain.block.fused->num_threads) {
-      int parameter = chains.parameters[i];
-      if (parameter < 0) continue;
-      to[parameter] = theta[i];
-      to[size + parameter] = (double)slope[i];
+    for (int64_t j = thread; j < size; j += chain.block.fused->num_threads) {
+      const int place = chains.parameters[j];
+      to_theta[j] = theta[place];
+      to_gradient[j] = (double)slope[place];
     }
   });
 }

@@ -3,7 +3,10 @@
  * A chain keeps its seat, with position, gradient and metric, from one transition to the next; what the host has of it is complete, though, so
  * that a chain whose seat was given to another one is brought there anew, and begins the transition under way again: its random numbers are
  * those of its key, and the bits the same. A launch ends when enough chains have finished, or after about half a second; the others stay where
- * they are. When that happens leaves no mark on the bits. */
+ * they are. When that happens leaves no mark on the bits.
+ *
+ * Nothing but orders is copied for a launch: theta and gradient of a chain are in memory of the host that the kernel writes to (cuda_loans.c), as
+ * outcomes are. Those who finish write theirs while the others go on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,15 +33,15 @@ struct RpinnCudaSeats {
   size_t count, max_depth;
   Seat *seats; /* [count] */
   uint64_t num_tickets, num_calls;
-  double *results; /* [num_results][2][N], of the host */
-  size_t num_results;
+  RpinnChainOutcome *outcomes; /* [num_outcomes], of the host */
+  size_t num_outcomes;
   double step_seconds; /* of a leapfrog of all chains of a launch, as last seen; 0: none was made … */
   size_t step_chains, last_steps; /* … of that launch */
 };
 
 void rpinn_cuda_seats_destroy(RpinnDevice *device, RpinnCudaSeats *seats) {
   if (!seats) return;
-  device->operations->release_host(device, seats->results);
+  device->operations->release_host(device, seats->outcomes);
   free(seats->seats);
   free(seats);
 }
@@ -57,9 +60,9 @@ static size_t vectors_of(const Wanted *wanted) {
 
 /* Bytes of a chain: of its seat, and of its place in a launch. */
 static size_t bytes_of_chain(const RpinnCudaEngine *engine, const Wanted *wanted) {
-  size_t doubles = RPINN_CHAIN_NUM_POSITIONS + 2 + 2, floats = vectors_of(wanted);
+  size_t doubles = RPINN_CHAIN_NUM_POSITIONS + 2, floats = vectors_of(wanted);
   return engine->layout.size * (doubles * sizeof(double) + floats * sizeof(float) + sizeof(uint16_t)) +
-         sizeof(RpinnChainRecord) + sizeof(RpinnChainOrder) + sizeof(RpinnChainOutcome);
+         sizeof(RpinnChainRecord) + sizeof(RpinnChainOrder);
 }
 
 static RpinnStatus put_model_tables(RpinnContext *context, RpinnCudaEngine *engine);
@@ -88,7 +91,7 @@ static RpinnStatus reserve_seats(RpinnContext *context, RpinnCudaEngine *engine,
   } all[] = {{RPINN_BUFFER_CHAIN_POSITIONS, room * RPINN_CHAIN_NUM_POSITIONS * size * sizeof(double)},
              {RPINN_BUFFER_CHAIN_VECTORS, room * vectors_of(wanted) * size * sizeof(float)},
              {RPINN_BUFFER_CHAIN_RECORDS, room * sizeof(RpinnChainRecord)},
-             {RPINN_BUFFER_CHAIN_PARAMETERS, size * sizeof(int32_t)},
+             {RPINN_BUFFER_CHAIN_PARAMETERS, engine->layout.num_parameters * sizeof(int32_t)},
              {RPINN_BUFFER_CHAIN_PLACES, size * sizeof(uint16_t)},
              {RPINN_BUFFER_CHAIN_ROWS, (room + 1) * 2 * size * sizeof(double)},
              {RPINN_BUFFER_CHAIN_ROW_NUMBERS, (room + 1) * size * sizeof(uint16_t)}};
@@ -100,34 +103,30 @@ static RpinnStatus reserve_seats(RpinnContext *context, RpinnCudaEngine *engine,
   return put_model_tables(context, engine);
 }
 
-/* Room of the host for what so many chains give back. */
-static RpinnStatus reserve_results(RpinnContext *context, RpinnCudaEngine *engine, size_t count) {
+/* Room of the host for what is known of so many chains. */
+static RpinnStatus reserve_outcomes(RpinnContext *context, RpinnCudaEngine *engine, size_t count) {
   RpinnCudaSeats *seats = engine->seats;
-  if (count <= seats->num_results) return RPINN_OK;
-  engine->device->operations->release_host(engine->device, seats->results);
-  seats->results = NULL;
-  seats->num_results = 0;
+  if (count <= seats->num_outcomes) return RPINN_OK;
+  engine->device->operations->release_host(engine->device, seats->outcomes);
+  seats->outcomes = NULL;
+  seats->num_outcomes = 0;
   RPINN_TRY(engine->device->operations->allocate_host(
-      context, engine->device, count * 2 * (engine->layout.num_parameters + 1) * sizeof(double),
-      (void **)&seats->results));
-  seats->num_results = count;
+      context, engine->device, count * sizeof *seats->outcomes, (void **)&seats->outcomes));
+  seats->num_outcomes = count;
   return RPINN_OK;
 }
 
 /* Arrays of a launch. */
 static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine, size_t count,
                                   RpinnDeviceChains *chains) {
-  size_t N = engine->layout.num_parameters;
-  const struct {
-    RpinnDeviceBuffer buffer;
-    size_t bytes;
-    void **memory;
-  } all[] = {{RPINN_BUFFER_CHAIN_ORDERS, count * sizeof(RpinnChainOrder), (void **)&chains->orders},
-             {RPINN_BUFFER_CHAIN_OUTCOMES, count * sizeof(RpinnChainOutcome), (void **)&chains->outcomes},
-             {RPINN_BUFFER_CHAIN_RESULTS, count * 2 * N * sizeof(double), (void **)&chains->results},
-             {RPINN_BUFFER_CHAIN_COUNTER, sizeof(int32_t), (void **)&chains->num_finished}};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    RPINN_TRY(rpinn_cuda_reserve(context, engine, all[i].buffer, all[i].bytes, all[i].memory));
+  void *orders, *counter;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_CHAIN_ORDERS, count * sizeof(RpinnChainOrder),
+                               &orders));
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_CHAIN_COUNTER, sizeof(int32_t), &counter));
+  RPINN_TRY(reserve_outcomes(context, engine, count));
+  chains->orders = orders;
+  chains->num_finished = counter;
+  chains->outcomes = engine->seats->outcomes;
   chains->positions = engine->buffers[RPINN_BUFFER_CHAIN_POSITIONS].memory;
   chains->vectors = engine->buffers[RPINN_BUFFER_CHAIN_VECTORS].memory;
   chains->rows = engine->buffers[RPINN_BUFFER_CHAIN_ROWS].memory;
@@ -135,7 +134,7 @@ static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine
   chains->shared_places = engine->buffers[RPINN_BUFFER_CHAIN_PLACES].memory;
   chains->records = engine->buffers[RPINN_BUFFER_CHAIN_RECORDS].memory;
   chains->parameters = engine->buffers[RPINN_BUFFER_CHAIN_PARAMETERS].memory;
-  chains->num_parameters = (int64_t)N;
+  chains->num_parameters = (int64_t)engine->layout.num_parameters;
   chains->vectors_of_seat = rpinn_chain_num_vectors((int64_t)engine->seats->max_depth);
   return RPINN_OK;
 }
@@ -189,15 +188,14 @@ static RpinnStatus put_prior(RpinnContext *context, RpinnCudaEngine *engine, con
   return device->write(context, engine->device, row_numbers + number * size, numbers, size * sizeof *numbers);
 }
 
-/* What all chains share: the model's prior, and which parameters are where; where in shared memory, kernels find out. */
+/* What all chains share: the model's prior, and where parameters are; where in shared memory, kernels find out. */
 static RpinnStatus put_model_tables(RpinnContext *context, RpinnCudaEngine *engine) {
-  size_t bytes = engine->layout.size * sizeof(int32_t),
+  size_t bytes = engine->layout.num_parameters * sizeof(int32_t),
          size_of_places = engine->layout.size * sizeof(uint16_t);
   int32_t *staged;
   uint16_t *nowhere;
   RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&staged));
-  for (size_t i = 0; i < engine->layout.size; i++) staged[i] = -1;
-  for (size_t j = 0; j < engine->layout.num_parameters; j++) staged[engine->layout.place[j]] = (int32_t)j;
+  for (size_t j = 0; j < engine->layout.num_parameters; j++) staged[j] = (int32_t)engine->layout.place[j];
   RPINN_TRY(engine->device->operations->write(
       context, engine->device, engine->buffers[RPINN_BUFFER_CHAIN_PARAMETERS].memory, staged, bytes));
   RPINN_TRY(rpinn_cuda_stage(context, engine, size_of_places, (void **)&nowhere));
@@ -279,7 +277,9 @@ static RpinnStatus seat_chains(RpinnContext *context, RpinnCudaEngine *engine, c
                                   .step = own->step,
                                   .ignored = own->ignored,
                                   .max_energy_error = own->max_energy_error,
-                                  .log_density = own->log_density};
+                                  .log_density = own->log_density,
+                                  .theta = own->theta,
+                                  .gradient = own->gradient};
   }
   return RPINN_OK;
 }
@@ -302,26 +302,14 @@ static RpinnStatus launch(RpinnContext *context, RpinnCudaEngine *engine, const 
                                                 &slice->call, chains);
 }
 
-/* Those that have finished get their new states. */
-static RpinnStatus take_results(RpinnContext *context, RpinnCudaEngine *engine,
-                                const RpinnDeviceChains *chains, size_t count,
-                                const RpinnChainOutcome *outcomes, RpinnChainOrder *orders,
-                                RpinnWholeTransition *const *transitions, size_t num_finished) {
-  size_t N = engine->layout.num_parameters;
-  const double *results;
-  RPINN_TRY(reserve_results(context, engine, num_finished));
-  if (num_finished)
-    RPINN_TRY(engine->device->operations->read(context, engine->device, engine->seats->results,
-                                               chains->results, num_finished * 2 * N * sizeof(double)));
-  results = engine->seats->results;
+/* What is to be known of those that have finished. Their states are where they belong. */
+static void take_outcomes(RpinnCudaSeats *seats, size_t count, RpinnChainOrder *orders,
+                          RpinnWholeTransition *const *transitions) {
   for (size_t k = 0; k < count; k++) {
-    const RpinnChainOutcome *outcome = &outcomes[k];
+    const RpinnChainOutcome *outcome = &seats->outcomes[k];
     RpinnWholeTransition *own = transitions[k];
     orders[k].begins = orders[k].is_new = 0;
     if (orders[k].is_idle || !outcome->has_finished) continue;
-    const double *result = results + (size_t)outcome->result * 2 * N;
-    memcpy(own->theta, result, N * sizeof *result);
-    memcpy(own->gradient, result + N, N * sizeof *result);
     own->has_finished = true;
     own->log_density = outcome->log_density;
     own->energy = outcome->energy;
@@ -332,16 +320,14 @@ static RpinnStatus take_results(RpinnContext *context, RpinnCudaEngine *engine,
     own->num_steps = (size_t)outcome->num_steps;
     own->diverging = outcome->diverging;
     own->reached_max_depth = outcome->reached_max_depth;
-    engine->seats->seats[own->seat].is_under_way = false;
+    seats->seats[own->seat].is_under_way = false;
     orders[k].is_idle = 1;
   }
-  return RPINN_OK;
 }
 
 static RpinnStatus launch_once(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
                                RpinnDeviceChains *chains, RpinnChainOrder *orders,
-                               RpinnChainOutcome *outcomes, RpinnWholeTransition *const *transitions,
-                               size_t *num_left) {
+                               RpinnWholeTransition *const *transitions, size_t *num_left) {
   RpinnCudaSeats *seats = engine->seats;
   const RpinnDeviceOperations *device = engine->device->operations;
   size_t count = slice->count, most_made = 1, num_finished = 0;
@@ -352,23 +338,24 @@ static RpinnStatus launch_once(RpinnContext *context, RpinnCudaEngine *engine, c
   RPINN_TRY(launch(context, engine, slice, chains));
   double seconds = rpinn_steady_seconds() - start;
   engine->chain_seconds += seconds;
-  RPINN_TRY(device->read(context, engine->device, outcomes, chains->outcomes, count * sizeof *outcomes));
   for (size_t k = 0; k < count; k++) {
+    const RpinnChainOutcome *outcome = &seats->outcomes[k];
     if (orders[k].is_idle) continue;
-    num_finished += outcomes[k].has_finished != 0;
-    if ((size_t)outcomes[k].num_made > most_made) most_made = (size_t)outcomes[k].num_made;
+    num_finished += outcome->has_finished != 0;
+    if ((size_t)outcome->num_made > most_made) most_made = (size_t)outcome->num_made;
   }
   seats->step_seconds = seconds / (double)most_made;
   seats->step_chains = *num_left;
   seats->last_steps = (size_t)chains->num_steps;
   *num_left -= num_finished;
-  return take_results(context, engine, chains, count, outcomes, orders, transitions, num_finished);
+  take_outcomes(seats, count, orders, transitions);
+  return RPINN_OK;
 }
 
 /* ---- calls ---- */
 
 static RpinnStatus run_launches(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
-                                const Wanted *wanted, RpinnChainOrder *orders, RpinnChainOutcome *outcomes) {
+                                const Wanted *wanted, RpinnChainOrder *orders) {
   RpinnDeviceChains chains = {.least = LEAST_STEPS};
   size_t count = slice->count, num_left = count;
   bool takes_over;
@@ -383,8 +370,8 @@ static RpinnStatus run_launches(RpinnContext *context, RpinnCudaEngine *engine, 
   bool to_the_end = takes_over || count < wanted->count;
   chains.enough = to_the_end ? INT32_MAX : (int32_t)((count + ENOUGH_SHARE - 1) / ENOUGH_SHARE);
   do
-    RPINN_TRY(launch_once(context, engine, slice, &chains, orders, outcomes,
-                          wanted->transitions + slice->first, &num_left));
+    RPINN_TRY(
+        launch_once(context, engine, slice, &chains, orders, wanted->transitions + slice->first, &num_left));
   while (to_the_end ? num_left > 0 : num_left == count);
   return RPINN_OK;
 }
@@ -392,11 +379,9 @@ static RpinnStatus run_launches(RpinnContext *context, RpinnCudaEngine *engine, 
 static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                              const void *wanted) {
   RpinnChainOrder *orders = calloc(slice->count, sizeof *orders);
-  RpinnChainOutcome *outcomes = calloc(slice->count, sizeof *outcomes);
-  RpinnStatus status = orders && outcomes ? run_launches(context, engine, slice, wanted, orders, outcomes)
-                                          : rpinn_fail_memory(context);
+  RpinnStatus status =
+      orders ? run_launches(context, engine, slice, wanted, orders) : rpinn_fail_memory(context);
   free(orders);
-  free(outcomes);
   return status;
 }
 
@@ -415,9 +400,22 @@ static void arrange(const RpinnCudaSeats *seats, const RpinnMemberBatch *batch,
     }
 }
 
+/* A kernel that wrote to other memory would take the device with it. */
+static RpinnStatus check_states(RpinnContext *context, const RpinnCudaEngine *engine, size_t count,
+                                RpinnWholeTransition *const *transitions) {
+  for (size_t k = 0; k < count; k++)
+    if (!rpinn_cuda_is_lent(engine, transitions[k]->theta) ||
+        !rpinn_cuda_is_lent(engine, transitions[k]->gradient))
+      return rpinn_fail(context, RPINN_ERROR_INPUT,
+                        "backend cuda: the state of a chain is in memory that its transitions cannot be "
+                        "written to; expected vectors that the target has lent");
+  return RPINN_OK;
+}
+
 RpinnStatus rpinn_cuda_transitions(RpinnContext *context, RpinnBackend *backend,
                                    const RpinnMemberBatch *batch, RpinnWholeTransition *const *transitions) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
+  RPINN_TRY(check_states(context, engine, batch->num_members, transitions));
   RpinnBatchMember *members = malloc((batch->num_members + 1) * sizeof *members);
   RpinnWholeTransition **arranged = malloc((batch->num_members + 1) * sizeof *arranged);
   RpinnStatus status = members && arranged ? RPINN_OK : rpinn_fail_memory(context);

@@ -93,7 +93,8 @@ static void release(RpinnDevice *device, void *memory) {
 
 static RpinnStatus allocate_host(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory) {
   RPINN_TRY(choose(context, device));
-  TRY_CUDA(context, cudaMallocHost(memory, bytes), "making room on the host");
+  TRY_CUDA(context, cudaHostAlloc(memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable),
+           "making room on the host");
   return RPINN_OK;
 }
 

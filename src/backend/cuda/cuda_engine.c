@@ -13,6 +13,7 @@ static void destroy(RpinnBackend *backend) {
   rpinn_work_tables_destroy(engine->fused);
   rpinn_work_tables_destroy(engine->terms);
   rpinn_cuda_seats_destroy(engine->device, engine->seats);
+  rpinn_cuda_release_loans(engine);
   rpinn_cuda_release_all(engine);
   engine->device->operations->close(engine->device);
   if (engine->arena) rpinn_arena_destroy(engine->arena);
@@ -32,7 +33,9 @@ static const RpinnBackendOperations operations = {.destroy = destroy,
                                                   .damped_steps = rpinn_cuda_damped_steps,
                                                   .adam_advance = rpinn_cuda_adam_advance,
                                                   .move_particles = rpinn_cuda_move_particles,
-                                                  .transitions = rpinn_cuda_transitions};
+                                                  .transitions = rpinn_cuda_transitions,
+                                                  .lend_vector = rpinn_cuda_lend_vector,
+                                                  .return_vector = rpinn_cuda_return_vector};
 
 /* As many members as keep the device busy, within reason for a caller who has some ten vectors for each. */
 static size_t find_group(const RpinnCudaEngine *engine) {

@@ -62,11 +62,11 @@ typedef enum RpinnDeviceBuffer {
   RPINN_BUFFER_CHAIN_RECORDS,
   RPINN_BUFFER_CHAIN_ORDERS,
   RPINN_BUFFER_CHAIN_PLACES,
-  RPINN_BUFFER_CHAIN_OUTCOMES,
-  RPINN_BUFFER_CHAIN_RESULTS,
   RPINN_BUFFER_CHAIN_COUNTER,
   RPINN_NUM_DEVICE_BUFFERS
 } RpinnDeviceBuffer;
+
+enum { RPINN_CUDA_MOST_BLOCKS = 40 };
 
 typedef struct RpinnGrowingMemory {
   void *memory;
@@ -74,6 +74,14 @@ typedef struct RpinnGrowingMemory {
 } RpinnGrowingMemory;
 
 typedef struct RpinnCudaSeats RpinnCudaSeats;
+
+/* Vectors of the host that kernels write to. */
+typedef struct RpinnCudaLoans {
+  size_t num_blocks, num_vectors, num_free;
+  double *blocks
+      [RPINN_CUDA_MOST_BLOCKS]; /* of the first vectors, and then each of as many as there were before it */
+  double **free;                /* [num_free], of [num_vectors] */
+} RpinnCudaLoans;
 
 typedef struct RpinnCudaEngine {
   RpinnBackend base;
@@ -96,6 +104,7 @@ typedef struct RpinnCudaEngine {
   double stage_seconds[RPINN_NUM_STAGES];
   double chain_seconds;  /* of all launches of chains so far */
   RpinnCudaSeats *seats; /* of chains; NULL: there was none */
+  RpinnCudaLoans loans;
 } RpinnCudaEngine;
 
 /* Takes over the device, also where it fails. */
@@ -128,6 +137,14 @@ RpinnStatus rpinn_cuda_put_numbers(RpinnContext *context, RpinnCudaEngine *engin
                                    size_t count, size_t size, const double *const *numbers, void **memory);
 RpinnStatus rpinn_cuda_get_numbers(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
                                    size_t count, size_t size, double *const *numbers);
+
+/* ---- vectors that are lent: cuda_loans.c ---- */
+
+RpinnStatus rpinn_cuda_lend_vector(RpinnContext *context, RpinnBackend *backend, double **vector);
+void rpinn_cuda_return_vector(RpinnBackend *backend, double *vector);
+/* Is it one of them? */
+bool rpinn_cuda_is_lent(const RpinnCudaEngine *engine, const double *vector);
+void rpinn_cuda_release_loans(RpinnCudaEngine *engine);
 
 /* ---- launches: cuda_launch.c ---- */
 

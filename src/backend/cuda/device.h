@@ -13,7 +13,7 @@ typedef struct RpinnDeviceOperations {
   void (*close)(RpinnDevice *device);
   RpinnStatus (*allocate)(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory);
   void (*release)(RpinnDevice *device, void *memory); /* accepts NULL */
-  /* Memory of the host that copies are fast from and to. */
+  /* Memory of the host, at a 64-byte boundary, that copies are fast from and to and that kernels write to under the same address. */
   RpinnStatus (*allocate_host)(RpinnContext *context, RpinnDevice *device, size_t bytes, void **memory);
   void (*release_host)(RpinnDevice *device, void *memory); /* accepts NULL */
   RpinnStatus (*write)(RpinnContext *context, RpinnDevice *device, void *to, const void *from, size_t bytes);
