@@ -715,6 +715,29 @@ static void vectors_are_lent_and_returned(void **state) {
   }
 }
 
+/* A chain that gets no memory for its state says why, and leaves nothing behind. */
+static void a_lost_device_lends_nothing(void **state) {
+  (void)state;
+  Candidate candidate = {"emulated cuda", &emulated_cuda_backend, RPINN_PRECISION_FLOAT, 1e-5, false};
+  RpinnNutsOptions options = rpinn_nuts_default_options();
+  RpinnMemberSlots *slots;
+  RpinnNuts *nuts;
+  if (getenv("RPINN_TEST_BACKEND")) skip();
+  Subject subject = open_text(small);
+  take_candidate(&subject, &candidate);
+  RpinnBackend *plain = subject.oracle->backend;
+  subject.oracle->backend = subject.backend;
+  require(&subject, rpinn_member_slots_create(subject.context, subject.oracle, &slots));
+  emulated_device_fail_at(0);
+  assert_int_equal(rpinn_nuts_create_member(subject.context, &slots->density, 0, &options, &nuts),
+                   RPINN_ERROR_DEVICE);
+  emulated_device_fail_at(SIZE_MAX);
+  assert_null(nuts);
+  assert_string_equal(rpinn_context_error(subject.context)->message, "the emulated device is lost");
+  subject.oracle->backend = plain;
+  close_subject(&subject);
+}
+
 static void states_in_other_memory_are_refused(void **state) {
   (void)state;
   Candidate candidates[MAX_CANDIDATES];
@@ -828,6 +851,7 @@ int main(void) {
                                      cmocka_unit_test(launches_end_when_enough_have_finished),
                                      cmocka_unit_test(states_are_written_where_chains_have_them),
                                      cmocka_unit_test(vectors_are_lent_and_returned),
+                                     cmocka_unit_test(a_lost_device_lends_nothing),
                                      cmocka_unit_test(states_in_other_memory_are_refused),
                                      cmocka_unit_test(chains_have_the_moments_of_a_known_distribution)};
   return cmocka_run_group_tests(tests, NULL, NULL);

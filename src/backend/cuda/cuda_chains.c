@@ -116,16 +116,16 @@ static RpinnStatus reserve_outcomes(RpinnContext *context, RpinnCudaEngine *engi
   return RPINN_OK;
 }
 
-/* Arrays of a launch. */
+/* Arrays of a launch. Behind the orders is the count of those who have finished, so that one copy sets both. */
 static RpinnStatus reserve_places(RpinnContext *context, RpinnCudaEngine *engine, size_t count,
                                   RpinnDeviceChains *chains) {
-  void *orders, *counter;
-  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_CHAIN_ORDERS, count * sizeof(RpinnChainOrder),
-                               &orders));
-  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_CHAIN_COUNTER, sizeof(int32_t), &counter));
+  void *memory;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_CHAIN_ORDERS,
+                               (count + 1) * sizeof(RpinnChainOrder), &memory));
   RPINN_TRY(reserve_outcomes(context, engine, count));
+  RpinnChainOrder *orders = memory;
   chains->orders = orders;
-  chains->num_finished = counter;
+  chains->num_finished = (int32_t *)(void *)(orders + count);
   chains->outcomes = engine->seats->outcomes;
   chains->positions = engine->buffers[RPINN_BUFFER_CHAIN_POSITIONS].memory;
   chains->vectors = engine->buffers[RPINN_BUFFER_CHAIN_VECTORS].memory;
@@ -332,8 +332,8 @@ static RpinnStatus launch_once(RpinnContext *context, RpinnCudaEngine *engine, c
   const RpinnDeviceOperations *device = engine->device->operations;
   size_t count = slice->count, most_made = 1, num_finished = 0;
   chains->num_steps = (int32_t)steps_of_launch(seats, *num_left);
-  RPINN_TRY(device->write(context, engine->device, (void *)chains->orders, orders, count * sizeof *orders));
-  RPINN_TRY(device->clear(context, engine->device, chains->num_finished, sizeof *chains->num_finished));
+  RPINN_TRY(
+      device->write(context, engine->device, (void *)chains->orders, orders, (count + 1) * sizeof *orders));
   double start = rpinn_steady_seconds();
   RPINN_TRY(launch(context, engine, slice, chains));
   double seconds = rpinn_steady_seconds() - start;
@@ -378,7 +378,7 @@ static RpinnStatus run_launches(RpinnContext *context, RpinnCudaEngine *engine, 
 
 static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                              const void *wanted) {
-  RpinnChainOrder *orders = calloc(slice->count, sizeof *orders);
+  RpinnChainOrder *orders = calloc(slice->count + 1, sizeof *orders);
   RpinnStatus status =
       orders ? run_launches(context, engine, slice, wanted, orders) : rpinn_fail_memory(context);
   free(orders);
