@@ -30,5 +30,8 @@ size_t emulated_device_num_written(void);
 size_t emulated_device_num_read(void);
 /* The most bytes that they have held since that was called. */
 size_t emulated_device_most_held(void);
+/* Do the lanes of a GPU's warps, one by one, make of a slab the products that they are to make in SVGD, by what PTX says that `ldmatrix` and
+ * `mma` give them? And do no lanes that read together meet in a bank? */
+bool emulated_products_are_right(void);
 
 #endif

@@ -148,3 +148,89 @@ extern "C" void emulated_run_particles(const RpinnLaunch *launch, const RpinnDev
   else
     launch->is_double ? run_particle_task<double>(particles) : run_particle_task<float>(particles);
 }
+
+/* ---- a block's product of a slab, lane by lane ---- */
+
+/* What `ldmatrix` gives a lane of tile `tile`: rows has the addresses that the lanes of the warp gave. */
+static float number_of_tile(const float *const *rows, int tile, int lane) { return rows[8 * tile + lane / 4][lane % 4]; }
+
+/* What the lanes of a warp have of A and B for a step, as StepOperands::load brings it. */
+template <class Shape> struct WarpOperands {
+  float left[Shape::DOWN][4][32], right[Shape::ACROSS][2][32];
+
+  void load(const float *a, const float *b, int warp) {
+    const float *rows[32];
+    for (int i = 0; i < Shape::DOWN; i++) {
+      for (int lane = 0; lane < 32; lane++) rows[lane] = a + left_row<Shape>(warp, lane, i);
+      for (int lane = 0; lane < 32; lane++)
+        for (int r = 0; r < 4; r++) left[i][r][lane] = number_of_tile(rows, r, lane);
+    }
+    for (int j = 0; j < Shape::ACROSS; j++) {
+      for (int lane = 0; lane < 32; lane++) rows[lane] = b + right_row<Shape>(warp, lane, j / 2 * 2);
+      for (int lane = 0; lane < 32; lane++)
+        for (int r = 0; r < 2; r++)
+          right[j][r][lane] =
+              Shape::IS_PLAIN ? b[right_number<Shape>(warp, lane, j, r)] : number_of_tile(rows, j % 2 * 2 + r, lane);
+    }
+  }
+  /* c[row][column] of tile i, j by the layout that multiply_tiles states. */
+  float product(int i, int j, int row, int column) const {
+    float sum = 0;
+    for (int k = 0; k < 8; k++)
+      sum += left[i][row / 8 + k / 4 * 2][row % 8 * 4 + k % 4] * right[j][k / 4][column * 4 + k % 4];
+    return sum;
+  }
+};
+
+/* C of all warps of a block; every place of it is to be written. */
+template <class Shape> static void multiply_slab(const float *slab, float *c) {
+  const int right_step = PRODUCT_STEP * (Shape::IS_PLAIN ? Shape::B_STRIDE : 1);
+  static WarpOperands<Shape> own;
+  for (int step = 0; step < Shape::STEPS; step++)
+    for (int warp = 0; warp < Shape::THREADS / 32; warp++) {
+      own.load(slab + step * PRODUCT_STEP, slab + Shape::A_SIZE + step * right_step, warp);
+      for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < Shape::DOWN; i++)
+          for (int j = 0; j < Shape::ACROSS; j++)
+            for (int r = 0; r < 4; r++) {
+              int row = lane / 4 + r / 2 * 8, column = 2 * (lane % 4) + r % 2;
+              c[(first_row<Shape>(warp, lane) + 16 * i + r / 2 * 8) * Shape::COLUMNS + first_column<Shape>(warp, lane) + 8 * j + r % 2] +=
+                  own.product(i, j, row, column);
+            }
+    }
+}
+
+/* The largest number of lanes of a phase of eight that meet in one of the 32 banks, less one: rows of 16 bytes that are read together. */
+template <class Shape> static int conflicts_of(int (*row_of)(int, int, int)) {
+  int most = 0;
+  for (int phase = 0; phase < 4; phase++) {
+    int counts[8] = {0};
+    for (int lane = 8 * phase; lane < 8 * phase + 8; lane++) {
+      int count = counts[row_of(0, lane, 0) / 4 % 8]++;
+      if (count > most) most = count;
+    }
+  }
+  return most;
+}
+
+/* Is the product of a slab of small whole numbers what it is by its definition? */
+template <class Shape> static bool is_slab_right(void) {
+  static float slab[Shape::SLAB_SIZE], c[Shape::ROWS * Shape::COLUMNS];
+  memset(c, 0, sizeof c);
+  for (int e = 0; e < Shape::SLAB_SIZE; e++) slab[e] = (float)((e * 7919 + 31) % 61 - 30);
+  multiply_slab<Shape>(slab, c);
+  for (int row = 0; row < Shape::ROWS; row++)
+    for (int column = 0; column < Shape::COLUMNS; column++) {
+      float sum = 0;
+      for (int k = 0; k < Shape::DEPTH; k++)
+        sum += slab[row * Shape::A_STRIDE + k] *
+               slab[Shape::A_SIZE + (Shape::IS_PLAIN ? k * Shape::B_STRIDE + column : column * Shape::B_STRIDE + k)];
+      if (sum != c[row * Shape::COLUMNS + column]) return false;
+    }
+  return conflicts_of<Shape>(left_row<Shape>) == 0 && (Shape::IS_PLAIN || conflicts_of<Shape>(right_row<Shape>) == 0);
+}
+
+extern "C" bool emulated_products_are_right(void) {
+  return is_slab_right<ProductShape<false, false>>() && is_slab_right<ProductShape<false, true>>() &&
+         is_slab_right<ProductShape<true, false>>() && is_slab_right<ProductShape<true, true>>();
+}

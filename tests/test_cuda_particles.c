@@ -395,6 +395,11 @@ static void products_are_those_in_double(void **state) {
   close_particles(&own);
 }
 
+static void lanes_have_the_operands_of_their_products(void **state) {
+  (void)state;
+  assert_true(emulated_products_are_right());
+}
+
 /* ---- the median ---- */
 
 static int by_size(const void *a, const void *b) {
@@ -482,6 +487,7 @@ int main(void) {
       cmocka_unit_test(without_room_they_go_the_other_way),
       cmocka_unit_test(without_a_library_the_host_multiplies_in_double),
       cmocka_unit_test(products_are_those_in_double),
+      cmocka_unit_test(lanes_have_the_operands_of_their_products),
       cmocka_unit_test(the_median_is_exact),
   };
   return cmocka_run_group_tests(tests, stand_in, NULL);

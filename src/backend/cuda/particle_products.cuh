@@ -13,7 +13,10 @@
 #include "particles.cuh"
 #include "tensor_tiles.cuh"
 
-enum { PRODUCT_STEP = 8 /* of the depth in an instruction */ };
+enum {
+  PRODUCT_STEP = 8, /* of the depth in an instruction */
+  PART_STEP = 16    /* parts of the depth are multiples of this, in every precision */
+};
 
 /* IS_PLAIN: B [depth][columns], as c is, else [columns][depth]. Tiles are such that 1000 particles of 2704 numbers are one wave of blocks on
  * 132 multiprocessors. Rows in shared memory have room to spare, so that the lanes of a warp read from 32 banks. */
@@ -23,8 +26,9 @@ template <bool IS_PLAIN_, bool IS_SPLIT_> struct ProductShape {
     IS_SPLIT = IS_SPLIT_,
     ROWS = RPINN_PARTICLE_TILE,
     COLUMNS = IS_PLAIN_ ? 176 : RPINN_PARTICLE_TILE,
-    DEPTH = 16, /* of a slab */
-    SLABS = 4,  /* in shared memory */
+    DEPTH = IS_SPLIT_ ? 16 : 32, /* of a slab: with a third of the instructions as many of them between two barriers */
+    STEPS = DEPTH / PRODUCT_STEP, /* an even number */
+    SLABS = 4,                    /* in shared memory */
     WARPS_DOWN = IS_PLAIN_ ? 4 : 2,
     WARPS_ACROSS = IS_PLAIN_ ? 2 : 4,
     THREADS = 32 * WARPS_DOWN * WARPS_ACROSS,
@@ -33,7 +37,6 @@ template <bool IS_PLAIN_, bool IS_SPLIT_> struct ProductShape {
     DOWN = WARP_ROWS / 16,     /* tiles of an instruction in those of a warp */
     ACROSS = WARP_COLUMNS / 8,
     TOGETHER = IS_PLAIN_ ? 3 : 2, /* columns of them that are summed at a time: six or eight sums hide how long an instruction takes */
-    UNROLL = IS_PLAIN_ && IS_SPLIT_ ? 1 : 2, /* steps of the depth: as registers allow */
     A_STRIDE = DEPTH + 4,
     B_STRIDE = IS_PLAIN_ ? COLUMNS + 8 : DEPTH + 4,
     A_SIZE = ROWS * A_STRIDE,
@@ -58,7 +61,7 @@ struct TileProduct {
 /* Tile and part of the depth of y y^T; parts lie behind each other in `products`. */
 template <class Shape> RPINN_INLINE TileProduct gram_tile(const RpinnDeviceParticles &own, int64_t index, int part) {
   int64_t row = triangle_row(index), column = index - row * (row + 1) / 2;
-  int64_t slabs = (own.size + Shape::DEPTH - 1) / Shape::DEPTH;
+  int64_t steps = (own.size + PART_STEP - 1) / PART_STEP;
   TileProduct tile;
   tile.a = tile.b = (const float *)own.centred;
   tile.a_stride = tile.b_stride = own.size;
@@ -67,8 +70,8 @@ template <class Shape> RPINN_INLINE TileProduct gram_tile(const RpinnDeviceParti
   tile.rows = tile.columns = own.n;
   tile.row = row * Shape::ROWS;
   tile.column = column * Shape::COLUMNS;
-  tile.first = slabs * part / own.num_parts * Shape::DEPTH;
-  tile.end = slabs * (part + 1) / own.num_parts * Shape::DEPTH;
+  tile.first = steps * part / own.num_parts * PART_STEP;
+  tile.end = steps * (part + 1) / own.num_parts * PART_STEP;
   if (tile.end > own.size) tile.end = own.size;
   tile.is_diagonal = row == column;
   return tile;
@@ -93,69 +96,100 @@ template <class Shape> RPINN_INLINE TileProduct direction_tile(const RpinnDevice
   return tile;
 }
 
-#if defined(__CUDACC__)
-/* Four numbers to shared memory, of which the first `count` are there and the others 0. */
-RPINN_INLINE void copy_four(float *to, const float *from, int count) {
-  int bytes = count >= 4 ? 16 : count > 0 ? 4 * count : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes) : "memory");
+/* ---- which lane has what ----
+ *
+ * Operands come from shared memory in few instructions. A tile of four numbers of the depth, of eight rows, is one of the 8 x 8 tiles of half
+ * numbers that `ldmatrix` reads: of each row 16 bytes, of which lane l gets the number l % 4 of row l / 4, as multiply_tiles wants it. Four
+ * such tiles are one instruction, to which lane l gives the address of row l % 8 of tile l / 8. So A comes, and B where its columns lie along
+ * the depth.
+ *
+ * In a plain B the two numbers that a lane has of a tile are in different rows, and a register each: wider loads would be moved about. */
+/* In a slab: the row of four numbers whose address a lane gives for the i-th sixteen of a warp's rows of A, … */
+template <class Shape> RPINN_INLINE int left_row(int warp, int lane, int i) {
+  return (warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS + 16 * i + lane % 16) * Shape::A_STRIDE + lane / 16 * 4;
 }
+/* … for its tiles j and j + 1 of a B along the depth, … */
+template <class Shape> RPINN_INLINE int right_row(int warp, int lane, int j) {
+  return (warp % Shape::WARPS_ACROSS * Shape::WARP_COLUMNS + 8 * j + lane / 16 * 8 + lane % 8) * Shape::B_STRIDE + lane / 8 % 2 * 4;
+}
+/* … and its number r of tile j of a plain one. */
+template <class Shape> RPINN_INLINE int right_number(int warp, int lane, int j, int r) {
+  return (lane % 4 + 4 * r) * Shape::B_STRIDE + warp % Shape::WARPS_ACROSS * Shape::WARP_COLUMNS + 8 * j + lane / 4;
+}
+/* Of a tile of C, the first row and column that a lane has; the others are 8 rows and one column on. */
+template <class Shape> RPINN_INLINE int first_row(int warp, int lane) { return warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS + lane / 4; }
+template <class Shape> RPINN_INLINE int first_column(int warp, int lane) {
+  return warp % Shape::WARPS_ACROSS * Shape::WARP_COLUMNS + 2 * (lane % 4);
+}
+
+#if defined(__CUDACC__)
+/* 16 bytes to shared memory, of which the first `bytes` are there and the others 0. */
+RPINN_INLINE void copy_four(unsigned to, const float *from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+/* Of so many numbers, four at the most. */
+RPINN_INLINE int bytes_of_four(int count) { return count >= 4 ? 16 : count > 0 ? 4 * count : 0; }
+RPINN_INLINE unsigned shared_address(const float *place) { return (unsigned)__cvta_generic_to_shared(place); }
 RPINN_INLINE void end_slab() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* All slabs but the last `AHEAD` are there. */
 template <int AHEAD> RPINN_INLINE void wait_for_slab() { asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory"); }
 
-/* What a thread brings of the slabs of an operand: from where, and how much of the depth is left there. What is outside is read from where
- * there is something, and none of it. Rows that go along the depth, [rows][depth]: */
+/* What a thread brings of the slabs of an operand: from where, and how much of the depth is left there. Of what is outside
+ * no byte is read, whatever its address. Rows that go along the depth, [rows][depth]: */
 template <int ROWS, int DEPTH, int STRIDE, int THREADS> struct RowCopies {
   enum { COUNT = ROWS * DEPTH / 4 / THREADS, STEP = THREADS / (DEPTH / 4) /* rows from one to the next */ };
-  const float *start, *from;
-  int64_t stride;
-  int left[COUNT], to;
+  const float *from;
+  int64_t step;
+  int left, rows_left, to;
 
-  RPINN_INLINE_METHOD void begin(const float *matrix, int64_t own_stride, int64_t row, int64_t rows, int64_t k, int64_t end) {
+  RPINN_INLINE_METHOD void begin(const float *matrix, int64_t stride, int64_t row, int64_t rows, int64_t k, int64_t end) {
     const int r = (int)threadIdx.x / (DEPTH / 4), q = (int)threadIdx.x % (DEPTH / 4) * 4;
-    start = matrix;
-    stride = own_stride;
+    step = STEP * stride;
     from = matrix + (row + r) * stride + k + q;
     to = r * STRIDE + q;
-    RPINN_UNROLL
-    for (int i = 0; i < COUNT; i++) left[i] = row + r + i * STEP < rows ? (int)(end - k) - q : 0;
+    left = (int)(end - k) - q;
+    rows_left = (int)(rows - row) - r;
   }
   RPINN_INLINE_METHOD void copy(float *slab) {
+    const float *at = from;
+    const unsigned place = shared_address(slab + to);
+    const int bytes = bytes_of_four(left);
     RPINN_UNROLL
     for (int i = 0; i < COUNT; i++) {
-      copy_four(slab + to + i * STEP * STRIDE, left[i] > 0 ? from + i * STEP * stride : start, left[i]);
-      left[i] -= DEPTH;
+      copy_four(place + 4 * i * STEP * STRIDE, at, i * STEP < rows_left ? bytes : 0);
+      at += step;
     }
+    left -= DEPTH;
     from += DEPTH;
   }
 };
 
-/* The same of [depth][columns]. */
+/* The same of [depth][columns]: as many rows at a time as there are threads for. */
 template <int COLUMNS, int DEPTH, int STRIDE, int THREADS> struct ColumnCopies {
-  enum { COUNT = (COLUMNS * DEPTH / 4 + THREADS - 1) / THREADS, FOURS = COLUMNS / 4 };
-  const float *start, *from[COUNT];
-  int64_t step;
-  int width[COUNT], left[COUNT], to[COUNT];
+  enum { FOURS = COLUMNS / 4, STEP = THREADS / FOURS, COUNT = (DEPTH + STEP - 1) / STEP };
+  const float *from;
+  int64_t step, last_step; /* numbers from a row to the next of this thread, and to its first one in the next slab */
+  int row, bytes, left, to;
 
   RPINN_INLINE_METHOD void begin(const float *matrix, int64_t stride, int64_t column, int64_t columns, int64_t k, int64_t end) {
-    start = matrix;
-    step = DEPTH * stride;
-    RPINN_UNROLL
-    for (int i = 0; i < COUNT; i++) {
-      int place = i * THREADS + (int)threadIdx.x, r = place / FOURS, q = place % FOURS * 4;
-      from[i] = matrix + (k + r) * stride + column + q;
-      width[i] = column + q < columns ? (columns - (column + q) < 4 ? (int)(columns - (column + q)) : 4) : 0;
-      left[i] = width[i] > 0 ? (int)(end - k) - r : 0;
-      to[i] = r < DEPTH ? r * STRIDE + q : -1;
-    }
+    const int q = (int)threadIdx.x % FOURS * 4;
+    const bool is_idle = (int)threadIdx.x >= STEP * FOURS;
+    row = is_idle ? DEPTH : (int)threadIdx.x / FOURS;
+    step = STEP * stride;
+    last_step = (DEPTH - (COUNT - 1) * STEP) * stride;
+    from = matrix + (k + row) * stride + column + q;
+    bytes = columns > column + q ? bytes_of_four((int)(columns - column) - q) : 0;
+    left = (int)(end - k) - row;
+    to = row * STRIDE + q;
   }
   RPINN_INLINE_METHOD void copy(float *slab) {
+    const unsigned place = shared_address(slab + to);
     RPINN_UNROLL
     for (int i = 0; i < COUNT; i++) {
-      if (to[i] >= 0) copy_four(slab + to[i], left[i] > 0 ? from[i] : start, left[i] > 0 ? width[i] : 0);
-      from[i] += step;
-      left[i] -= DEPTH;
+      if (row < DEPTH - i * STEP) copy_four(place + 4 * i * STEP * STRIDE, from, i * STEP < left ? bytes : 0);
+      from += i + 1 < COUNT ? step : last_step;
     }
+    left -= DEPTH;
   }
 };
 
@@ -189,7 +223,39 @@ template <class Shape> struct SlabCopies<Shape, true> {
   }
 };
 
-/* A lane's numbers of operands: rounded, and what is behind that. */
+/* Four tiles of four numbers of the depth, see above. */
+RPINN_INLINE void load_tiles(const float *row, float &a, float &b, float &c, float &d) {
+  unsigned bits[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
+               : "r"((unsigned)__cvta_generic_to_shared(row))
+               : "memory");
+  a = __uint_as_float(bits[0]);
+  b = __uint_as_float(bits[1]);
+  c = __uint_as_float(bits[2]);
+  d = __uint_as_float(bits[3]);
+}
+
+/* A lane's numbers for a step of the depth. */
+template <class Shape> struct StepOperands {
+  float left[Shape::DOWN][4], right[Shape::ACROSS][2];
+
+  /* a, b: the slab's operands at this step */
+  RPINN_INLINE_METHOD void load(const float *a, const float *b, int warp, int lane) {
+    static_assert(Shape::IS_PLAIN || Shape::ACROSS % 2 == 0, "columns along the depth come sixteen at a time");
+    RPINN_UNROLL
+    for (int i = 0; i < Shape::DOWN; i++) load_tiles(a + left_row<Shape>(warp, lane, i), left[i][0], left[i][1], left[i][2], left[i][3]);
+    RPINN_UNROLL
+    for (int j = 0; j < Shape::ACROSS; j++)
+      if (Shape::IS_PLAIN) {
+        right[j][0] = b[right_number<Shape>(warp, lane, j, 0)];
+        right[j][1] = b[right_number<Shape>(warp, lane, j, 1)];
+      } else if (j % 2 == 0)
+        load_tiles(b + right_row<Shape>(warp, lane, j), right[j][0], right[j][1], right[j + 1][0], right[j + 1][1]);
+  }
+};
+
+/* Rounded, and what is behind that. */
 template <int COUNT, int NUMBERS> struct Operands { float near[COUNT][NUMBERS], behind[COUNT][NUMBERS]; };
 
 template <class Shape, class Own> RPINN_INLINE void set_operand(Own &own, int i, int r, float x) {
@@ -197,21 +263,21 @@ template <class Shape, class Own> RPINN_INLINE void set_operand(Own &own, int i,
   if (Shape::IS_SPLIT) own.behind[i][r] = behind_tf32(x, own.near[i][r]);
 }
 
-/* a, b: of this lane, in a slab; sums of the warp's tile. */
-template <class Shape> RPINN_INLINE void multiply_step(const float *a, const float *b, float (&sums)[Shape::DOWN][Shape::ACROSS][4]) {
-  enum { DOWN = Shape::DOWN, TOGETHER = Shape::TOGETHER, K = Shape::IS_PLAIN ? Shape::B_STRIDE : 1, COLUMN = Shape::IS_PLAIN ? 1 : Shape::B_STRIDE };
+/* Sums of the warp's tile. */
+template <class Shape> RPINN_INLINE void multiply_step(const StepOperands<Shape> &step, float (&sums)[Shape::DOWN][Shape::ACROSS][4]) {
+  enum { DOWN = Shape::DOWN, TOGETHER = Shape::TOGETHER };
   Operands<DOWN, 4> left;
   RPINN_UNROLL
   for (int i = 0; i < DOWN; i++)
     RPINN_UNROLL
-    for (int r = 0; r < 4; r++) set_operand<Shape>(left, i, r, a[(16 * i + r % 2 * 8) * Shape::A_STRIDE + r / 2 * 4]);
+    for (int r = 0; r < 4; r++) set_operand<Shape>(left, i, r, step.left[i][r]);
   RPINN_UNROLL
   for (int first = 0; first < Shape::ACROSS; first += TOGETHER) {
     Operands<TOGETHER, 2> right;
     RPINN_UNROLL
     for (int j = 0; j < TOGETHER && first + j < Shape::ACROSS; j++)
       RPINN_UNROLL
-      for (int r = 0; r < 2; r++) set_operand<Shape>(right, j, r, b[8 * (first + j) * COLUMN + 4 * r * K]);
+      for (int r = 0; r < 2; r++) set_operand<Shape>(right, j, r, step.right[first + j][r]);
     float own[DOWN][TOGETHER][4];
     RPINN_UNROLL
     for (int i = 0; i < DOWN && Shape::IS_SPLIT; i++)
@@ -246,13 +312,12 @@ RPINN_INLINE void store_tile(const TileProduct &tile, int64_t row, int64_t colum
             make_float2(sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]);
 }
 
+/* Operands of a step are read while the one before it is multiplied, also from one slab to the next. */
 template <class Shape> RPINN_INLINE void multiply_tile(const TileProduct &tile, float *shared) {
-  enum { AHEAD = Shape::SLABS - 1 };
+  enum { AHEAD = Shape::SLABS - 1, STEPS = Shape::STEPS };
+  static_assert(STEPS % 2 == 0, "a slab begins with the first of two sets of operands");
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const int row = warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS, column = warp % Shape::WARPS_ACROSS * Shape::WARP_COLUMNS;
-  const int a_place = (row + lane / 4) * Shape::A_STRIDE + lane % 4;
-  const int b_place = Shape::IS_PLAIN ? Shape::A_SIZE + lane % 4 * Shape::B_STRIDE + column + lane / 4
-                                     : (tile.is_diagonal ? 0 : Shape::A_SIZE) + (column + lane / 4) * Shape::B_STRIDE + lane % 4;
+  const int right = tile.is_diagonal ? 0 : Shape::A_SIZE, right_step = PRODUCT_STEP * (Shape::IS_PLAIN ? Shape::B_STRIDE : 1);
   const int count = (int)((tile.end - tile.first + Shape::DEPTH - 1) / Shape::DEPTH);
   float sums[Shape::DOWN][Shape::ACROSS][4];
   RPINN_UNROLL
@@ -260,22 +325,36 @@ template <class Shape> RPINN_INLINE void multiply_tile(const TileProduct &tile, 
     RPINN_UNROLL
     for (int j = 0; j < Shape::ACROSS; j++) sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0;
   SlabCopies<Shape> copies;
+  StepOperands<Shape> operands[2];
+  auto load = [&](int s, int step) {
+    const float *slab = shared + s % Shape::SLABS * Shape::SLAB_SIZE;
+    operands[step % 2].load(slab + step * PRODUCT_STEP, slab + right + step * right_step, warp, lane);
+  };
   copies.begin(tile);
   for (int s = 0; s < AHEAD; s++) {
     if (s < count) copies.copy(shared + s * Shape::SLAB_SIZE);
     end_slab();
   }
+  wait_for_slab<AHEAD - 1>();
+  barrier();
+  load(0, 0);
+  RPINN_UNROLL_ONE
   for (int s = 0; s < count; s++) {
-    const float *slab = shared + s % Shape::SLABS * Shape::SLAB_SIZE;
-    wait_for_slab<AHEAD - 1>();
-    barrier(); /* and nobody reads the slab before this one any more */
     if (s + AHEAD < count) copies.copy(shared + (s + AHEAD) % Shape::SLABS * Shape::SLAB_SIZE);
     end_slab();
-    RPINN_UNROLL_SHAPE
-    for (int k = 0; k < Shape::DEPTH; k += PRODUCT_STEP)
-      multiply_step<Shape>(slab + a_place + k, slab + b_place + k * (Shape::IS_PLAIN ? Shape::B_STRIDE : 1), sums);
+    RPINN_UNROLL
+    for (int k = 0; k < STEPS; k++) {
+      if (k + 1 < STEPS)
+        load(s, k + 1);
+      else if (s + 1 < count) {
+        wait_for_slab<AHEAD - 1>();
+        barrier(); /* the next slab is there, and nobody reads this one any more */
+        load(s + 1, 0);
+      }
+      multiply_step<Shape>(operands[k % 2], sums);
+    }
   }
-  store_tile<Shape>(tile, tile.row + row + lane / 4, tile.column + column + 2 * (lane % 4), sums);
+  store_tile<Shape>(tile, tile.row + first_row<Shape>(warp, lane), tile.column + first_column<Shape>(warp, lane), sums);
 }
 #else
 /* The same sums, number by number. */
