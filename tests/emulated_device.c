@@ -214,6 +214,11 @@ static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, con
   return RPINN_OK;
 }
 
+/* Launches have ended when they return. */
+static RpinnStatus join(RpinnContext *context, RpinnDevice *device) {
+  return count(context, device);
+}
+
 /* Another library in the place of cuBLAS. */
 static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *product) {
   int rows = (int)product->rows, columns = (int)product->columns, depth = (int)product->depth;
@@ -247,6 +252,7 @@ static const RpinnDeviceOperations emulated_operations = {.close = close_device,
                                                           .run_product = run_product,
                                                           .run_step = run_step,
                                                           .run_particles = run_particles,
+                                                          .join = join,
                                                           .multiply = multiply,
                                                           .measure_peak = measure_peak};
 

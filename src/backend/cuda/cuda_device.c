@@ -17,6 +17,8 @@ typedef struct CudaDevice {
   int index;
   int is_hopper; /* or later */
   cudaStream_t stream;
+  cudaStream_t beside;                /* of launches that are made beside others; NULL: none was wanted yet */
+  cudaEvent_t fork, joint;            /* what they wait for, and what waits for them */
   const RpinnProductLibrary *library; /* NULL: there is none */
   void *products;                     /* its handle, made when first needed */
   void *workspace;
@@ -63,6 +65,14 @@ static void close_products(CudaDevice *own) {
   own->products = own->workspace = NULL;
 }
 
+static void close_beside(CudaDevice *own) {
+  if (own->beside) (void)cudaStreamDestroy(own->beside);
+  if (own->fork) (void)cudaEventDestroy(own->fork);
+  if (own->joint) (void)cudaEventDestroy(own->joint);
+  own->beside = NULL;
+  own->fork = own->joint = NULL;
+}
+
 /* What is given back belongs to a device, too: the thread that does so may have chosen another one. Nothing is left to be done where that
  * fails. */
 static void choose_to_release(const RpinnDevice *device) {
@@ -74,6 +84,7 @@ static void close_device(RpinnDevice *device) {
   choose_to_release(device);
   close_products(own);
   if (own->stream) (void)cudaStreamDestroy(own->stream); /* nothing is left to be done where it fails */
+  close_beside(own);
   free(own);
 }
 
@@ -130,12 +141,56 @@ static RpinnStatus clear(RpinnContext *context, RpinnDevice *device, void *memor
   return wait(context, device, "clearing memory");
 }
 
-/* A launch on the stream of this device. */
+/* Where both have something to start, the stream that others wait for comes first. */
+static cudaError_t open_stream(cudaStream_t *stream, bool is_beside) {
+  int least = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  if (error != cudaSuccess) return error;
+  return cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, is_beside ? least : greatest);
+}
+
+static cudaError_t try_beside(CudaDevice *own) {
+  cudaError_t error = cudaEventCreateWithFlags(&own->fork, cudaEventDisableTiming);
+  if (error == cudaSuccess) error = cudaEventCreateWithFlags(&own->joint, cudaEventDisableTiming);
+  return error == cudaSuccess ? open_stream(&own->beside, true) : error;
+}
+
+/* Behind what was launched so far. */
+static RpinnStatus fork_beside(RpinnContext *context, CudaDevice *own) {
+  if (!own->beside) {
+    cudaError_t error = try_beside(own);
+    if (error != cudaSuccess) close_beside(own); /* all of it or nothing */
+    TRY_CUDA(context, error, "getting a stream");
+  }
+  TRY_CUDA(context, cudaEventRecord(own->fork, own->stream), "branching");
+  TRY_CUDA(context, cudaStreamWaitEvent(own->beside, own->fork, 0), "branching");
+  return RPINN_OK;
+}
+
+/* A launch on a stream of this device. */
 static RpinnStatus prepare(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                            RpinnLaunch *own) {
+  CudaDevice *cuda = (CudaDevice *)device;
   *own = *launch;
-  own->stream = ((CudaDevice *)device)->stream;
-  return choose(context, device);
+  RPINN_TRY(choose(context, device));
+  if (launch->is_beside) RPINN_TRY(fork_beside(context, cuda));
+  own->stream = launch->is_beside ? cuda->beside : cuda->stream;
+  return RPINN_OK;
+}
+
+/* One that was made. */
+static RpinnStatus finish(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
+                          const char *what) {
+  return launch->is_ahead || launch->is_beside ? RPINN_OK : wait(context, device, what);
+}
+
+static RpinnStatus join(RpinnContext *context, RpinnDevice *device) {
+  CudaDevice *own = (CudaDevice *)device;
+  if (!own->beside) return RPINN_OK;
+  RPINN_TRY(choose(context, device));
+  TRY_CUDA(context, cudaEventRecord(own->joint, own->beside), "joining branches");
+  TRY_CUDA(context, cudaStreamWaitEvent(own->stream, own->joint, 0), "joining branches");
+  return RPINN_OK;
 }
 
 static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -143,7 +198,7 @@ static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_members(&own, work, call), "starting a kernel");
-  return own.is_ahead ? RPINN_OK : wait(context, device, "computing");
+  return finish(context, device, &own, "computing");
 }
 
 static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -152,7 +207,7 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_fused(&own, work, fused, call), "starting a kernel");
-  return own.is_ahead ? RPINN_OK : wait(context, device, "computing");
+  return finish(context, device, &own, "computing");
 }
 
 static RpinnStatus run_chains(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -169,7 +224,7 @@ static RpinnStatus run_product(RpinnContext *context, RpinnDevice *device, const
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_product(&own, work, product), "starting a product");
-  return own.is_ahead ? RPINN_OK : wait(context, device, "computing a product");
+  return finish(context, device, &own, "computing a product");
 }
 
 static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -177,7 +232,7 @@ static RpinnStatus run_step(RpinnContext *context, RpinnDevice *device, const Rp
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_step(&own, work, step), "starting a step");
-  return own.is_ahead ? RPINN_OK : wait(context, device, "computing a step");
+  return finish(context, device, &own, "computing a step");
 }
 
 static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
@@ -185,7 +240,7 @@ static RpinnStatus run_particles(RpinnContext *context, RpinnDevice *device, con
   RpinnLaunch own;
   RPINN_TRY(prepare(context, device, launch, &own));
   TRY_CUDA(context, (cudaError_t)rpinn_cuda_run_particles(&own, particles), "starting to move particles");
-  return own.is_ahead ? RPINN_OK : wait(context, device, "moving particles");
+  return finish(context, device, &own, "moving particles");
 }
 
 static RpinnStatus check_library(RpinnContext *context, CudaDevice *own, int status, const char *what) {
@@ -268,6 +323,7 @@ static const RpinnDeviceOperations cuda_operations = {.close = close_device,
                                                       .run_product = run_product,
                                                       .run_step = run_step,
                                                       .run_particles = run_particles,
+                                                      .join = join,
                                                       .multiply = multiply,
                                                       .measure_peak = measure_peak};
 
@@ -343,7 +399,7 @@ RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device) 
   own->base.has_products = own->library != NULL;
   RpinnStatus status = choose(context, &own->base);
   cudaError_t error = cudaSuccess;
-  if (status == RPINN_OK) error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
+  if (status == RPINN_OK) error = open_stream(&own->stream, false);
   if (error != cudaSuccess) status = fail(context, error, "getting a stream");
   *device = &own->base;
   if (status != RPINN_OK) close_device(&own->base);

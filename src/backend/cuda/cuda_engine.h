@@ -155,6 +155,7 @@ typedef struct RpinnCudaSlice {
   const double **vectors;    /* [count] to fill, for copies */
   RpinnDeviceCall call;      /* with the members' parameters, scales and scratch */
   bool is_ahead;             /* its launches are not waited for */
+  bool is_beside;            /* they run beside what is launched after them, see RpinnLaunch */
 } RpinnCudaSlice;
 
 /* The slice of a batch from its member `first` on, at most as many as there is memory for when each needs `bytes` beside what every

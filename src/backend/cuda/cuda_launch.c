@@ -116,7 +116,8 @@ RpinnStatus rpinn_cuda_launch(RpinnContext *context, RpinnCudaEngine *engine, co
                         .is_fast = tables->is_fast,
                         .shared_bytes = tables->shared_bytes,
                         .num_members = slice->count,
-                        .is_ahead = slice->is_ahead};
+                        .is_ahead = slice->is_ahead,
+                        .is_beside = slice->is_beside};
   if (tables->is_fused)
     return engine->device->operations->run_fused(context, engine->device, &launch, &tables->work,
                                                  &tables->fused, &slice->call);

@@ -161,14 +161,23 @@ static RpinnStatus measure_distances(RpinnContext *context, RpinnCudaEngine *eng
   return RPINN_OK;
 }
 
+/* k, which follows from where the particles are. */
+static RpinnStatus find_weights(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceParticles *own) {
+  RPINN_TRY(multiply(context, engine, own, RPINN_PARTICLES_GRAM));
+  RPINN_TRY(measure_distances(context, engine, own));
+  return run_task(context, engine, own, RPINN_PARTICLES_WEIGHTS, true);
+}
+
+/* Gradients need where the particles are and nothing else, and are as much work as the weights: both at a time, so that one fills
+ * what the other's tasks leave idle. Joined in any case, for the next one writes where they read. */
 static RpinnStatus iterate(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
                            RpinnDeviceParticles *own, bool is_ahead) {
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_SUM, true));
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_CENTRE, true));
-  RPINN_TRY(multiply(context, engine, own, RPINN_PARTICLES_GRAM));
-  RPINN_TRY(measure_distances(context, engine, own));
-  RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_WEIGHTS, true));
-  RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice));
+  RpinnStatus status = rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice);
+  if (status == RPINN_OK) status = find_weights(context, engine, own);
+  RpinnStatus joined = engine->device->operations->join(context, engine->device);
+  RPINN_TRY(status == RPINN_OK ? joined : status);
   RPINN_TRY(run_task(context, engine, own, RPINN_PARTICLES_COMBINE, true));
   RPINN_TRY(multiply(context, engine, own, RPINN_PARTICLES_DIRECT));
   return run_task(context, engine, own, RPINN_PARTICLES_MOVE, is_ahead);
@@ -177,7 +186,7 @@ static RpinnStatus iterate(RpinnContext *context, RpinnCudaEngine *engine, const
 static RpinnStatus move_all(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                             const RpinnParticleMoves *moves, RpinnDeviceParticles *own) {
   size_t count = moves->num_iterations, piece = 1;
-  slice->is_ahead = true;
+  slice->is_ahead = slice->is_beside = true;
   for (size_t done = 0, end; done < count;) {
     double begun = rpinn_steady_seconds();
     for (end = count - done < piece ? count : done + piece; done < end; done++) {

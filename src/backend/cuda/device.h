@@ -33,6 +33,8 @@ typedef struct RpinnDeviceOperations {
                           const RpinnDeviceWork *work, const RpinnDeviceStep *step);
   RpinnStatus (*run_particles)(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceParticles *particles);
+  /* What is launched from now on waits for what was launched beside it. */
+  RpinnStatus (*join)(RpinnContext *context, RpinnDevice *device);
   /* For devices with a library of products, which are in double. A triple's bits may depend on `batch`, which callers keep the same. */
   RpinnStatus (*multiply)(RpinnContext *context, RpinnDevice *device, const RpinnDeviceMultiply *multiply);
   /* Operations per second, at most. */

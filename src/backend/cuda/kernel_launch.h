@@ -21,8 +21,9 @@ typedef struct RpinnLaunch {
   int is_fast;         /* by the kernel whose shapes and tiles are compiled by themselves */
   size_t shared_bytes; /* of a block */
   size_t num_members;
-  bool is_ahead; /* the caller does not wait for its end, and hears of a fault in a later call */
-  void *stream;  /* CUDA's */
+  bool is_ahead;  /* the caller does not wait for its end, and hears of a fault in a later call */
+  bool is_beside; /* ahead, and beside what is launched after it, up to the next `join` of device.h */
+  void *stream;   /* CUDA's */
 } RpinnLaunch;
 
 /* Members by the kernel that fits; below, those of one precision by the kernel for all shapes. */

@@ -35,7 +35,11 @@ static dim3 grid_of(const RpinnDeviceParticles *own) {
   }
 }
 
+/* A multiprocessor has one share of shared memory at a time, which the kernels beside these want to be the largest. */
 template <class Real, RpinnParticleTask TASK> static int start_task(const RpinnLaunch *launch, const RpinnDeviceParticles *own) {
+  cudaError_t error = cudaFuncSetAttribute(particle_kernel<Real, TASK>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                           cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess) return (int)error;
   particle_kernel<Real, TASK><<<grid_of(own), PARTICLE_THREADS, 0, (cudaStream_t)launch->stream>>>(*own);
   return (int)cudaGetLastError();
 }
