@@ -232,5 +232,6 @@ template <class Shape> static bool is_slab_right(void) {
 
 extern "C" bool emulated_products_are_right(void) {
   return is_slab_right<ProductShape<false, false>>() && is_slab_right<ProductShape<false, true>>() &&
-         is_slab_right<ProductShape<true, false>>() && is_slab_right<ProductShape<true, true>>();
+         is_slab_right<ProductShape<true, false>>() && is_slab_right<ProductShape<true, true>>() &&
+         is_slab_right<ProductShape<false, false, true>>() && is_slab_right<ProductShape<true, false, true>>();
 }

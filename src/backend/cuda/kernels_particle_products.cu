@@ -21,8 +21,17 @@ template <class Shape> static int start_tiles(const RpinnLaunch *launch, const R
   return (int)cudaGetLastError();
 }
 
+template <bool IS_SPLIT, bool IS_DEEP> static int start_task(const RpinnLaunch *own, const RpinnDeviceParticles *particles) {
+  return particles->task == RPINN_PARTICLES_GRAM ? start_tiles<ProductShape<false, IS_SPLIT, IS_DEEP>>(own, particles)
+                                                 : start_tiles<ProductShape<true, IS_SPLIT, IS_DEEP>>(own, particles);
+}
+
 extern "C" int rpinn_cuda_run_particle_product(const RpinnLaunch *own, const RpinnDeviceParticles *particles) {
-  if (particles->task == RPINN_PARTICLES_GRAM)
-    return particles->is_tf32 ? start_tiles<ProductShape<false, false>>(own, particles) : start_tiles<ProductShape<false, true>>(own, particles);
-  return particles->is_tf32 ? start_tiles<ProductShape<true, false>>(own, particles) : start_tiles<ProductShape<true, true>>(own, particles);
+  int device = 0, most = 0;
+  if (!particles->is_tf32) return start_task<true, false>(own, particles);
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error != cudaSuccess) return (int)error;
+  return most >= ProductShape<true, false, true>::SHARED_BYTES ? start_task<false, true>(own, particles)
+                                                               : start_task<false, false>(own, particles);
 }

@@ -19,14 +19,15 @@ enum {
 };
 
 /* IS_PLAIN: B [depth][columns], as c is, else [columns][depth]. Tiles are such that 1000 particles of 2704 numbers are one wave of blocks on
- * 132 multiprocessors. Rows in shared memory have room to spare, so that the lanes of a warp read from 32 banks. */
-template <bool IS_PLAIN_, bool IS_SPLIT_> struct ProductShape {
+ * 132 multiprocessors. Rows in shared memory have room to spare, so that the lanes of a warp read from 32 banks. IS_DEEP: slabs
+ * for which TF32, with a third of the instructions of `float`, has fewer barriers, where blocks may have that much memory; sums are the same. */
+template <bool IS_PLAIN_, bool IS_SPLIT_, bool IS_DEEP_ = false> struct ProductShape {
   enum {
     IS_PLAIN = IS_PLAIN_,
     IS_SPLIT = IS_SPLIT_,
     ROWS = RPINN_PARTICLE_TILE,
     COLUMNS = IS_PLAIN_ ? 176 : RPINN_PARTICLE_TILE,
-    DEPTH = IS_SPLIT_ ? 16 : 32, /* of a slab: with a third of the instructions as many of them between two barriers */
+    DEPTH = IS_DEEP_ ? 32 : 16, /* of a slab */
     STEPS = DEPTH / PRODUCT_STEP, /* an even number */
     SLABS = 4,                    /* in shared memory */
     WARPS_DOWN = IS_PLAIN_ ? 4 : 2,
