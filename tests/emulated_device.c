@@ -29,7 +29,7 @@ typedef struct EmulatedDevice {
 /* Several threads may have devices. Calls are counted down: what is to happen does at the one that finds 0. */
 static size_t limit, most_bytes = SIZE_MAX;
 static _Atomic size_t held_bytes, most_held, calls_to_failure = SIZE_MAX, calls_to_hold = SIZE_MAX;
-static _Atomic size_t num_written, num_read;
+static _Atomic size_t num_written, num_read, num_products;
 static _Atomic bool has_failed, is_held;
 static bool lacks_products, is_absent;
 
@@ -53,6 +53,10 @@ void emulated_device_hold_at(size_t call) {
 
 bool emulated_device_is_held(void) {
   return is_held;
+}
+
+size_t emulated_device_num_products(void) {
+  return num_products;
 }
 
 void emulated_device_lack_products(bool lacks) {
@@ -224,6 +228,7 @@ static RpinnStatus multiply(RpinnContext *context, RpinnDevice *device, const Rp
   int rows = (int)product->rows, columns = (int)product->columns, depth = (int)product->depth;
   CBLAS_TRANSPOSE b_form = product->is_plain ? CblasNoTrans : CblasTrans;
   RPINN_TRY(count(context, device));
+  num_products++;
   for (int64_t k = 0; k < product->batch; k++)
     cblas_dgemm(CblasRowMajor, CblasNoTrans, b_form, rows, columns, depth, 1,
                 product->a + k * product->a_step, (int)product->a_stride, product->b + k * product->b_step,

@@ -19,6 +19,8 @@ bool emulated_device_has_failed(void);
 void emulated_device_hold_at(size_t call);
 /* Does one wait? */
 bool emulated_device_is_held(void);
+/* Batches of products in double that all devices have made so far. */
+size_t emulated_device_num_products(void);
 /* Whether devices made from now on have no library of products in double. */
 void emulated_device_lack_products(bool lacks);
 /* Whether this machine has no such device. */

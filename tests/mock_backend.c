@@ -268,7 +268,7 @@ static RpinnStatus create_over(RpinnContext *context, const RpinnBackendOperatio
     free(mock);
     return status;
   }
-  mock->base = (RpinnBackend){functions, model, MOCK_GROUP};
+  mock->base = (RpinnBackend){.operations = functions, .model = model, .group = MOCK_GROUP};
   *backend = &mock->base;
   return RPINN_OK;
 }

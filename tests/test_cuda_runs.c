@@ -200,6 +200,30 @@ static void chains_go_on_from_where_they_were_stopped(void **state) {
                       run_read(bench, "whole", "predictions.csv"));
 }
 
+/* ---- members by Levenberg–Marquardt ---- */
+
+/* A step of one member takes a device as long as that of all that a thread has slots for: threads that had a few members each would wait for
+ * one another. So a few members are one thread's, whatever the threads that there are, and the device has no more to do than with one. */
+static void few_members_share_their_steps(void **state) {
+  const RunBench *bench = *state;
+  size_t products[2];
+  for (size_t k = 0; k < 2; k++) {
+    size_t before = emulated_device_num_products();
+    run_make(bench, k ? "four" : "one", yaml,
+             k ? "backend=cuda samples=7 optimizer=lm threads=4"
+               : "backend=cuda samples=7 optimizer=lm threads=1");
+    products[k] = emulated_device_num_products() - before;
+  }
+  check_true(products[0] > 0 && products[1] == products[0], "%zu products on one thread, %zu on four",
+             products[0], products[1]);
+  assert_string_equal(run_read(bench, "four", "predictions.csv"), run_read(bench, "one", "predictions.csv"));
+  assert_non_null(
+      strstr(run_read(bench, "four", "run.log"), "7 of 7 members are done: 7 here on 1 thread, in "));
+  run_make(bench, "adam", yaml, "backend=cuda samples=7 optimizer=adam threads=4");
+  assert_non_null(strstr(run_read(bench, "adam", "run.log"),
+                         "7 here on 4 threads, in 8 to 8 iterations each, 56 in all"));
+}
+
 /* ---- slower ways ---- */
 
 static const char noisy[] =
@@ -268,7 +292,7 @@ int main(void) {
       TEST(a_resumed_run_keeps_its_backend),         TEST(the_list_says_what_auto_comes_to),
       TEST(a_lost_device_leaves_what_is_done),       TEST(a_device_that_is_lost_among_several_ends_the_run),
       TEST(chains_on_the_device_go_on_as_they_were), TEST(chains_go_on_from_where_they_were_stopped),
-      TEST(what_goes_a_slower_way_is_said)};
+      TEST(few_members_share_their_steps),           TEST(what_goes_a_slower_way_is_said)};
 #undef TEST
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "blas_threads.h"
 #include "many_runs.h"
+#include "processors.h"
 #include "run_record.h"
 
 enum { NUM_TASKS = 6, NONE = -1 };
@@ -13,6 +15,7 @@ enum { NUM_TASKS = 6, NONE = -1 };
 /* What a task comes to. */
 typedef struct Yield {
   double task, seed, mean; /* mean: of its first predicted value */
+  double num_threads;
 } Yield;
 
 typedef struct Tasks {
@@ -88,8 +91,8 @@ static RpinnStatus take(const void *user, RpinnContext *context, const RpinnTask
   char path[RUN_PATH];
   if ((int)made->task == tasks->failing_take)
     return rpinn_fail(context, RPINN_ERROR_NUMERIC, "task %zu comes to nothing", made->task);
-  *(Yield *)yield =
-      (Yield){(double)made->task, (double)made->run->posteriors[0]->seed, made->run->results.mean[0]};
+  *(Yield *)yield = (Yield){(double)made->task, (double)made->run->posteriors[0]->seed,
+                            made->run->results.mean[0], (double)made->run->made_on_threads};
   if (made->beside != yield || !(made->seconds > 0) || made->problem != made->run->problem)
     return rpinn_fail(context, RPINN_ERROR_IO, "this is not the run of task %zu", made->task);
   FILE *file = fopen(yield_path(tasks, made->task, path), "wb");
@@ -395,6 +398,24 @@ static void jobs_leave_no_mark(void **state) {
   }
 }
 
+/* Eight jobs for one run, or for two, are one or two, which share all cores. */
+static void cores_are_for_runs_that_there_are(void **state) {
+  RunBench *bench = *state;
+  size_t cores = rpinn_blas_is_shareable() ? rpinn_processors_allowed() : 1;
+  for (size_t num_runs = 1; num_runs <= 2; num_runs++) {
+    Tasks tasks = tasks_of(bench);
+    tasks.settings = "method=ensemble samples=1000 iterations=1 threads=0";
+    tasks.runs.num_tasks = num_runs;
+    tasks.options.num_jobs = 8;
+    make_all(&tasks);
+    for (size_t k = 0; k < num_runs; k++) {
+      check_true(tasks.yields[k].num_threads == (double)(cores > num_runs ? cores / num_runs : 1),
+                 "%zu runs: %g threads of %zu cores", num_runs, tasks.yields[k].num_threads, cores);
+      forget(&tasks, k);
+    }
+  }
+}
+
 static void jobs_stop_too(void **state) {
   RunBench *bench = *state;
   Tasks tasks = tasks_of(bench), again = tasks_of(bench);
@@ -446,6 +467,7 @@ int main(void) {
                                      test_in_folder(a_failure_says_whose_it_is_and_loses_nothing),
                                      test_in_folder(the_others_go_on_where_they_may),
                                      test_in_folder(jobs_leave_no_mark),
+                                     test_in_folder(cores_are_for_runs_that_there_are),
                                      test_in_folder(jobs_stop_too),
                                      test_in_folder(counts_are_true)};
   return cmocka_run_group_tests(tests, NULL, NULL);

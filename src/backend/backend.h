@@ -147,6 +147,8 @@ struct RpinnBackend {
   /* How many members a call is best made for, and the most that it takes. 1: members are computed one after the
    * other, however many a call has. */
   size_t group;
+  /* Members that damped_steps makes steps of at a time: fewer take as long. 0: there is no such number. */
+  size_t step_places;
 };
 
 /* By its place in RPINN_BACKEND_LIST; NULL behind the last one. */

@@ -23,9 +23,9 @@ static RpinnStatus handle(void *user, const void *event) {
 /* ---- a thread ---- */
 
 /* The cores that there are for this process are shared by the runs that are made at once. */
-static size_t threads_of_each(size_t num_jobs) {
+static size_t threads_of_each(size_t num_runs) {
   size_t cores = rpinn_processors_allowed();
-  return cores > num_jobs ? cores / num_jobs : 1;
+  return cores > num_runs ? cores / num_runs : 1;
 }
 
 typedef struct Job {
@@ -83,12 +83,14 @@ RpinnTaskPoolOptions rpinn_many_pool(RpinnManyState *state) {
 }
 
 RpinnStatus rpinn_many_make_side_by_side(RpinnManyState *state) {
-  size_t num_jobs = state->options->num_jobs;
+  size_t num_jobs = state->options->num_jobs,
+         num_runs = num_jobs < state->num_to_make ? num_jobs : state->num_to_make;
   RpinnTaskPoolResult result;
   RpinnTaskPoolOptions options = rpinn_many_pool(state);
-  options.num_threads = num_jobs < state->num_to_make ? num_jobs : state->num_to_make;
+  if (!num_runs) return RPINN_OK;
+  options.num_threads = num_runs;
   options.num_tasks = state->runs->num_tasks;
   options.done = state->tasks;
-  state->threads_each = threads_of_each(num_jobs);
-  return state->num_to_make ? rpinn_task_pool_run(state->context, &options, &result) : RPINN_OK;
+  state->threads_each = threads_of_each(num_runs);
+  return rpinn_task_pool_run(state->context, &options, &result);
 }

@@ -26,7 +26,7 @@ struct RpinnMemberGroup {
   const RpinnMemberTarget *target;
   const RpinnMemberGroupOptions *options;
   RpinnTaskPool *pool;
-  Slot *slots;        /* [target->num_slots] */
+  Slot *slots;        /* [options->num_slots] */
   RpinnAsker *askers; /* likewise */
   double *parameters; /* [num_drawn] of one draw … */
   double *statistics; /* … its statistics … */
@@ -139,12 +139,12 @@ static RpinnStatus next(RpinnContext *context, void *self, RpinnRequest **reques
 /* ---- the group ---- */
 
 RpinnStatus rpinn_member_group_run(RpinnContext *context, RpinnMemberGroup *group) {
-  return rpinn_askers_run(context, group->target->num_slots, group->askers);
+  return rpinn_askers_run(context, group->options->num_slots, group->askers);
 }
 
 void rpinn_member_group_destroy(RpinnMemberGroup *group) {
   if (!group) return;
-  for (size_t k = 0; group->slots && k < group->target->num_slots; k++)
+  for (size_t k = 0; group->slots && k < group->options->num_slots; k++)
     rpinn_member_destroy(group->slots[k].member);
   free(group->slots);
   free(group->askers);
@@ -158,7 +158,7 @@ static RpinnStatus fill_slots(RpinnContext *context, RpinnMemberGroup *group) {
   RpinnMinimizeOptions minimize = group->options->minimize;
   minimize.interrupted = rpinn_task_pool_wants_end;
   minimize.user = group->pool;
-  for (size_t k = 0; k < group->target->num_slots; k++) {
+  for (size_t k = 0; k < group->options->num_slots; k++) {
     group->slots[k] = (Slot){.group = group, .number = k};
     group->askers[k] = (RpinnAsker){.self = &group->slots[k], .next = next};
     RPINN_TRY(rpinn_member_create(context, group->target, k, &minimize, group->options->max_retries,
@@ -176,8 +176,8 @@ RpinnStatus rpinn_member_group_create(RpinnContext *context, const RpinnMemberTa
       .target = target,
       .options = options,
       .pool = pool,
-      .slots = calloc(target->num_slots, sizeof *group->slots),
-      .askers = calloc(target->num_slots, sizeof *group->askers),
+      .slots = calloc(options->num_slots, sizeof *group->slots),
+      .askers = calloc(options->num_slots, sizeof *group->askers),
       .parameters = calloc(options->num_drawn + 1, sizeof(double)),
       .statistics = calloc(RPINN_NUM_MEMBER_STATISTICS + target->objective->num_parts, sizeof(double)),
       .trace = calloc(2 * RPINN_TRACE_CAPACITY, sizeof(double))};

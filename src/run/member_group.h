@@ -12,6 +12,7 @@ typedef struct RpinnMemberGroupOptions {
   uint32_t max_retries;
   RpinnSavedStates *saved; /* of members that were under way when an earlier session stopped */
   size_t num_drawn;        /* numbers of a draw: parameters, and the noise that is not known */
+  size_t num_slots;        /* members at work at a time; those of the target are as many or more */
 } RpinnMemberGroupOptions;
 
 typedef struct RpinnMemberGroup RpinnMemberGroup;

@@ -1,12 +1,16 @@
 /* Methods map, rpinn and ensemble: threads over groups of members, each a minimisation of its own. Finished members, and
  * the state of long ones, go to the store. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "correction_pilot.h"
 #include "maker.h"
 #include "member_group.h"
+#include "member_share.h"
 #include "member_statistics.h"
+#include "member_stop.h"
+#include "ranks.h"
 #include "run_draws.h"
 #include "run_progress.h"
 #include "run_targets.h"
@@ -24,6 +28,9 @@ typedef struct Session {
   uint8_t *done;       /* [plan.num_draws] or another shard's */
   RpinnRunProgress progress;
   double member_seconds; /* spent by members done here, over all threads */
+  RpinnMemberShare share;
+  double least_iterations, most_iterations; /* of members done here */
+  uint64_t num_in_double;                   /* of them, those that went on in double */
 } Session;
 
 /* ---- in a thread ---- */
@@ -57,6 +64,11 @@ static void count(void *user, const RpinnRunEvent *event) {
   progress->done_here++;
   progress->failed += event->failed ? 1 : 0;
   session->member_seconds += event->seconds;
+  double iterations = statistics[RPINN_MEMBER_ITERATIONS];
+  bool is_first = progress->done_here == 1;
+  session->least_iterations = is_first ? iterations : fmin(session->least_iterations, iterations);
+  session->most_iterations = is_first ? iterations : fmax(session->most_iterations, iterations);
+  session->num_in_double += rpinn_member_stop_of_word(event->stop).in_double;
   progress->seconds_per_unit = session->member_seconds / (double)progress->done_here;
   if (!event->failed) rpinn_run_progress_add_loss(progress, statistics[RPINN_MEMBER_LOSS]);
   if (event->failed)
@@ -89,6 +101,40 @@ static RpinnStatus look_back(Session *session) {
                                         &session->progress.failed);
 }
 
+/* Members of a step on the device; 0 where steps are made of products, one member after the other. */
+static size_t find_places(const Session *session) {
+  const RpinnMemberTarget *target = &session->targets[0];
+  const RpinnBatchLeastSquares *squares = target->squares;
+  bool by_device = session->options.minimize.minimizer == RPINN_MINIMIZER_LM && squares->damped_steps &&
+                   squares->num_rows <= squares->num_parameters && !rpinn_run_is_matrix_free(session->run);
+  return by_device ? ((const RpinnRunTarget *)target->data)->slots->backend->step_places : 0;
+}
+
+/* With several ranks nobody knows before how many members this one will make. */
+static void share_members(Session *session) {
+  const RpinnDriver *driver = session->driver;
+  size_t places = rpinn_ranks_size(driver->options->ranks) > 1 ? 0 : find_places(session);
+  session->share = rpinn_member_share(session->progress.total - session->progress.done, places,
+                                      (RpinnMemberShare){driver->num_threads, session->targets[0].num_slots});
+  session->options.num_slots = session->share.num_slots;
+  session->progress.num_threads = session->share.num_threads;
+}
+
+/* What they took: where members differ much in length, threads wait for the last ones. */
+static void log_members(const Session *session) {
+  const RpinnRunProgress *progress = &session->progress;
+  char work[256] = "";
+  if (progress->done_here)
+    rpinn_format(
+        work, sizeof work,
+        ": %llu here on %zu thread%s, in %.0f to %.0f iterations each, %llu in all; %llu went on in double",
+        (unsigned long long)progress->done_here, session->share.num_threads,
+        session->share.num_threads == 1 ? "" : "s", session->least_iterations, session->most_iterations,
+        (unsigned long long)progress->iterations, (unsigned long long)session->num_in_double);
+  rpinn_driver_log(session->driver, "%llu of %llu members are done%s", (unsigned long long)progress->done,
+                   (unsigned long long)progress->total, work);
+}
+
 static RpinnStatus make_members(Session *session) {
   RpinnDriver *driver = session->driver;
   RpinnTaskPoolResult result = {0};
@@ -100,9 +146,10 @@ static RpinnStatus make_members(Session *session) {
     session->progress.total += !session->done[k];
   }
   if (driver->options->resume) RPINN_TRY(look_back(session));
+  share_members(session);
   RpinnSharedTasks work = {.driver = driver,
-                           .num_threads = driver->num_threads,
-                           .num_slots = session->targets[0].num_slots,
+                           .num_threads = session->share.num_threads,
+                           .num_slots = session->share.num_slots,
                            .num_tasks = session->plan.num_draws,
                            .done = session->done,
                            .saved = session->options.saved,
@@ -118,8 +165,7 @@ static RpinnStatus make_members(Session *session) {
   driver->interrupted = result.interrupted && session->progress.done < session->progress.total;
   driver->out_of_time = result.out_of_time && !driver->interrupted;
   rpinn_run_progress_report(&session->progress, true);
-  rpinn_driver_log(driver, "%llu of %llu members are done", (unsigned long long)session->progress.done,
-                   (unsigned long long)session->progress.total);
+  log_members(session);
   return RPINN_OK;
 }
 

@@ -27,9 +27,9 @@ static void find_loss_quantiles(const RpinnRunProgress *progress, RpinnProgress 
 
 static double estimate_seconds_left(const RpinnRunProgress *progress, double seconds) {
   double left = (double)(progress->total - progress->done);
+  size_t num_threads = progress->num_threads ? progress->num_threads : progress->driver->num_threads;
   if (!progress->done_here) return (double)NAN;
-  if (progress->seconds_per_unit > 0)
-    return progress->seconds_per_unit * left / (double)progress->driver->num_threads;
+  if (progress->seconds_per_unit > 0) return progress->seconds_per_unit * left / (double)num_threads;
   return seconds / (double)progress->done_here * left;
 }
 

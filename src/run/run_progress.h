@@ -14,6 +14,7 @@ typedef struct RpinnRunProgress {
   uint64_t failed;         /* members */
   uint64_t divergences;    /* of chains, in this session */
   uint64_t iterations;     /* made in this session */
+  size_t num_threads;      /* that are at work; 0: all of the driver */
   double seconds_per_unit; /* on one thread, once something is done here; 0: from done_here and the clock */
   double losses[RPINN_RECENT_LOSSES]; /* a ring of the last ones */
   size_t num_losses;

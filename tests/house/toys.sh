@@ -71,7 +71,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   ToyBackend *toy = calloc(1, sizeof *toy);
   *backend = NULL;
   if (!toy) return rpinn_fail_memory(context);
-  toy->base = (RpinnBackend){&rpinn_toy_backend, model, 3};
+  toy->base = (RpinnBackend){.operations = &rpinn_toy_backend, .model = model, .group = 3};
   *backend = &toy->base;
   RpinnStatus status = rpinn_plain_backend.create(context, model, precision, &toy->plain);
   if (status == RPINN_OK) return RPINN_OK;

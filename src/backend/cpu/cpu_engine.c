@@ -126,7 +126,8 @@ RpinnStatus RPINN_REAL_NAME(rpinn_cpu_engine_create)(RpinnContext *context, cons
   bool good = engine && items;
   for (size_t t = 0; good && t < model->num_terms; t++) items[t] = item_of(&model->terms[t]);
   if (good) {
-    engine->base = (RpinnBackend){&RPINN_REAL_NAME(rpinn_cpu_operations), model, 1};
+    engine->base =
+        (RpinnBackend){.operations = &RPINN_REAL_NAME(rpinn_cpu_operations), .model = model, .group = 1};
     engine->kernels = RPINN_REAL_NAME(rpinn_pointwise)(isa);
     engine->products = RPINN_REAL_NAME(rpinn_matrix_products)(isa);
     engine->prior_mean = find_prior_mean(model);

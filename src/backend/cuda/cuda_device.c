@@ -392,7 +392,8 @@ RpinnStatus rpinn_cuda_device_open(RpinnContext *context, RpinnDevice **device) 
                             .num_multiprocessors = (size_t)properties->multiProcessorCount,
                             .shared_per_block = properties->sharedMemPerBlockOptin,
                             .shared_per_multiprocessor = properties->sharedMemPerMultiprocessor,
-                            .memory = properties->totalGlobalMem};
+                            .memory = properties->totalGlobalMem,
+                            .has_others = devices.count > 1};
   own->index = devices.indices[opened++ % (unsigned)devices.count];
   own->is_hopper = properties->major >= 9;
   own->library = rpinn_product_library();

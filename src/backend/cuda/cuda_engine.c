@@ -101,6 +101,7 @@ static RpinnStatus fill(RpinnContext *context, RpinnCudaEngine *engine) {
     engine->operations.no_transitions = reason;
   }
   engine->base.group = find_group(engine);
+  engine->base.step_places = rpinn_cuda_step_places(engine);
   say_what_is_missing(context, engine);
   return RPINN_OK;
 }
@@ -119,7 +120,7 @@ RpinnStatus rpinn_cuda_engine_create(RpinnContext *context, RpinnDevice *device,
     engine->operations.damped_steps = NULL;
     if (precision == RPINN_PRECISION_DOUBLE) engine->operations.move_particles = NULL;
   }
-  engine->base = (RpinnBackend){&engine->operations, model, 1};
+  engine->base = (RpinnBackend){.operations = &engine->operations, .model = model, .group = 1};
   engine->device = device;
   engine->is_double = precision == RPINN_PRECISION_DOUBLE;
   engine->is_tf32 = precision == RPINN_PRECISION_TF32;

@@ -205,6 +205,7 @@ RpinnStatus rpinn_cuda_gram(RpinnContext *context, RpinnBackend *backend, const 
                             const double *const *scales, double *const *rows, double *const *grams);
 RpinnStatus rpinn_cuda_damped_steps(RpinnContext *context, RpinnBackend *backend,
                                     const RpinnMemberBatch *batch, RpinnDampedStep *const *steps);
+size_t rpinn_cuda_step_places(const RpinnCudaEngine *engine); /* of the backend */
 RpinnStatus rpinn_cuda_move_particles(RpinnContext *context, RpinnBackend *backend,
                                       RpinnParticleMoves *moves);
 RpinnStatus rpinn_cuda_evaluate(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,

@@ -33,6 +33,12 @@ static Sizes find_sizes(const RpinnCudaEngine *engine) {
   return sizes;
 }
 
+/* Threads that each have a few members would each make products for a whole chunk. Where there are several devices they are to have some
+ * all the same. */
+size_t rpinn_cuda_step_places(const RpinnCudaEngine *engine) {
+  return engine->operations.damped_steps && !engine->device->has_others ? find_sizes(engine).chunk : 0;
+}
+
 /* Bytes that a member of a slice needs. */
 static size_t bytes_of(const RpinnCudaEngine *engine, const Sizes *sizes) {
   size_t num_results = (size_t)engine->terms->work.num_results;

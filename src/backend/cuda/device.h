@@ -47,6 +47,7 @@ struct RpinnDevice {
   size_t shared_per_block, shared_per_multiprocessor; /* bytes */
   size_t memory;                                      /* bytes */
   size_t most_members; /* that a group is to have; 0: as many as keep it busy */
+  bool has_others;     /* calls go to several devices in turn */
   bool has_products;   /* there is a library for `multiply` */
   bool is_full;        /* the last call that failed wanted more memory than there was */
 };

@@ -58,7 +58,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   PlainBackend *plain = calloc(1, sizeof *plain);
   if (!plain) return rpinn_fail_memory(context);
   *backend = &plain->base;
-  plain->base = (RpinnBackend){&rpinn_plain_backend, model, 1};
+  plain->base = (RpinnBackend){.operations = &rpinn_plain_backend, .model = model, .group = 1};
   size_t total = 0, num_mixed = 0;
   for (size_t t = 0; t < model->num_terms; t++)
     if (model->terms[t].mix && model->terms[t].num_points > num_mixed) num_mixed = model->terms[t].num_points;
