@@ -18,12 +18,11 @@ static const char yaml[] = "name: small\n"
 
 /* ---- what is said ---- */
 
-static char said[1024], all_said[16384]; /* the last line; all of them */
+static char all_said[16384]; /* all lines */
 
 static void note_line(void *user, RpinnLogLevel level, const char *line) {
   (void)user, (void)level;
   size_t length = strlen(all_said);
-  snprintf(said, sizeof said, "%s", line);
   snprintf(all_said + length, sizeof all_said - length, "%s\n", line);
 }
 
@@ -32,7 +31,7 @@ static int setup(void **state) {
   if (failed) return failed;
   rpinn_backend_replace(&rpinn_cuda_backend, &emulated_cuda_backend);
   rpinn_context_set_log(((RunBench *)*state)->context, note_line, NULL);
-  said[0] = all_said[0] = '\0';
+  all_said[0] = '\0';
   return 0;
 }
 
@@ -60,11 +59,10 @@ static void check_backend(const RunBench *bench, const char *name, const RpinnJs
 static void many_members_go_to_the_device(void **state) {
   const RunBench *bench = *state;
   check_backend(bench, "many", run_make(bench, "many", yaml, "backend=auto samples=7"), "cuda");
-  assert_string_equal(said,
-                      "backend auto is cuda: cuda has an emulated device, which is worth it from 2.7e+04 "
-                      "operations in an iteration of all members on, and there are 2.72e+04");
+  assert_non_null(strstr(all_said, "backend auto is cuda: cuda has an emulated device, which is worth it from 2.7e+04 "
+                                   "operations in an iteration of all members on, and there are 2.72e+04\n"));
   check_backend(bench, "few", run_make(bench, "few", yaml, "backend=auto samples=6"), "cpu");
-  assert_non_null(strstr(said, "backend auto is cpu: cuda has an emulated device"));
+  assert_non_null(strstr(all_said, "backend auto is cpu: cuda has an emulated device"));
   check_backend(bench, "chains",
                 run_make(bench, "chains", yaml, "backend=auto method=nuts samples=20 chains=2 warmup=20"),
                 "cpu");
@@ -76,7 +74,7 @@ static void without_a_device_it_is_cpu(void **state) {
   const RunBench *bench = *state;
   emulated_device_be_absent(true);
   check_backend(bench, "auto", run_make(bench, "auto", yaml, "backend=auto samples=7"), "cpu");
-  assert_string_equal(said, "backend auto is cpu: backend cuda: the emulated device is absent");
+  assert_non_null(strstr(all_said, "backend auto is cpu: backend cuda: the emulated device is absent\n"));
   run_make(bench, "cpu", yaml, "backend=cpu samples=7");
   assert_string_equal(run_read(bench, "auto", "predictions.csv"), run_read(bench, "cpu", "predictions.csv"));
   RpinnRun *run;
