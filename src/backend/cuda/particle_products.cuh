@@ -29,6 +29,8 @@ template <bool IS_PLAIN_, bool IS_SPLIT_, bool IS_DEEP_ = false> struct ProductS
     COLUMNS = IS_PLAIN_ ? 176 : RPINN_PARTICLE_TILE,
     DEPTH = IS_DEEP_ ? 32 : 16, /* of a slab */
     STEPS = DEPTH / PRODUCT_STEP, /* an even number */
+    SETS = IS_SPLIT_ ? 1 : 2,     /* of operands: there are registers for one or two */
+    UNROLL = IS_PLAIN_ && IS_SPLIT_ ? 1 : STEPS,
     SLABS = 4,                    /* in shared memory */
     WARPS_DOWN = IS_PLAIN_ ? 4 : 2,
     WARPS_ACROSS = IS_PLAIN_ ? 2 : 4,
@@ -313,7 +315,7 @@ RPINN_INLINE void store_tile(const TileProduct &tile, int64_t row, int64_t colum
             make_float2(sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]);
 }
 
-/* Operands of a step are read while the one before it is multiplied, also from one slab to the next. */
+/* With two sets of operands those of a step are read while the one before it is multiplied, also from one slab to the next. */
 template <class Shape> RPINN_INLINE void multiply_tile(const TileProduct &tile, float *shared) {
   enum { AHEAD = Shape::SLABS - 1, STEPS = Shape::STEPS };
   static_assert(STEPS % 2 == 0, "a slab begins with the first of two sets of operands");
@@ -326,33 +328,41 @@ template <class Shape> RPINN_INLINE void multiply_tile(const TileProduct &tile, 
     RPINN_UNROLL
     for (int j = 0; j < Shape::ACROSS; j++) sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0;
   SlabCopies<Shape> copies;
-  StepOperands<Shape> operands[2];
+  StepOperands<Shape> operands[Shape::SETS];
   auto load = [&](int s, int step) {
     const float *slab = shared + s % Shape::SLABS * Shape::SLAB_SIZE;
-    operands[step % 2].load(slab + step * PRODUCT_STEP, slab + right + step * right_step, warp, lane);
+    operands[step % Shape::SETS].load(slab + step * PRODUCT_STEP, slab + right + step * right_step, warp, lane);
   };
   copies.begin(tile);
   for (int s = 0; s < AHEAD; s++) {
     if (s < count) copies.copy(shared + s * Shape::SLAB_SIZE);
     end_slab();
   }
-  wait_for_slab<AHEAD - 1>();
-  barrier();
-  load(0, 0);
+  if (Shape::SETS == 2) {
+    wait_for_slab<AHEAD - 1>();
+    barrier();
+    load(0, 0);
+  }
   RPINN_UNROLL_ONE
   for (int s = 0; s < count; s++) {
+    if (Shape::SETS == 1) {
+      wait_for_slab<AHEAD - 1>();
+      barrier(); /* the slab is there, and nobody reads the one before it any more */
+    }
     if (s + AHEAD < count) copies.copy(shared + (s + AHEAD) % Shape::SLABS * Shape::SLAB_SIZE);
     end_slab();
-    RPINN_UNROLL
+    RPINN_UNROLL_SHAPE
     for (int k = 0; k < STEPS; k++) {
-      if (k + 1 < STEPS)
+      if (Shape::SETS == 1)
+        load(s, k);
+      else if (k + 1 < STEPS)
         load(s, k + 1);
       else if (s + 1 < count) {
         wait_for_slab<AHEAD - 1>();
         barrier(); /* the next slab is there, and nobody reads this one any more */
         load(s + 1, 0);
       }
-      multiply_step<Shape>(operands[k % 2], sums);
+      multiply_step<Shape>(operands[k % Shape::SETS], sums);
     }
   }
   store_tile<Shape>(tile, tile.row + first_row<Shape>(warp, lane), tile.column + first_column<Shape>(warp, lane), sums);
