@@ -29,7 +29,8 @@ typedef struct EmulatedDevice {
 /* Several threads may have devices. Calls are counted down: what is to happen does at the one that finds 0. */
 static size_t limit, most_bytes = SIZE_MAX;
 static _Atomic size_t held_bytes, most_held, calls_to_failure = SIZE_MAX, calls_to_hold = SIZE_MAX;
-static _Atomic size_t num_written, num_read, num_products;
+static _Atomic size_t num_written, num_read, num_products, num_blocks, num_fused_blocks;
+static size_t num_multiprocessors = 132;
 static _Atomic bool has_failed, is_held;
 static bool lacks_products, is_absent;
 
@@ -53,6 +54,18 @@ void emulated_device_hold_at(size_t call) {
 
 bool emulated_device_is_held(void) {
   return is_held;
+}
+
+void emulated_device_have_multiprocessors(size_t count) {
+  num_multiprocessors = count;
+}
+
+size_t emulated_device_num_blocks(void) {
+  return num_blocks;
+}
+
+size_t emulated_device_num_fused_blocks(void) {
+  return num_fused_blocks;
 }
 
 size_t emulated_device_num_products(void) {
@@ -177,6 +190,7 @@ static RpinnStatus clear(RpinnContext *context, RpinnDevice *device, void *memor
 static RpinnStatus run_members(RpinnContext *context, RpinnDevice *device, const RpinnLaunch *launch,
                                const RpinnDeviceWork *work, const RpinnDeviceCall *call) {
   RPINN_TRY(count(context, device));
+  num_blocks += launch->num_members * (size_t)call->num_parts;
   emulated_run_members(launch, work, call);
   return RPINN_OK;
 }
@@ -185,6 +199,7 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                              const RpinnDeviceCall *call) {
   RPINN_TRY(count(context, device));
+  num_fused_blocks += launch->num_members;
   emulated_run_fused(launch, work, fused, call);
   return RPINN_OK;
 }
@@ -276,7 +291,7 @@ static RpinnStatus create(RpinnContext *context, const RpinnEnergyModel *model, 
   EmulatedDevice *device = calloc(1, sizeof *device);
   if (!device) return rpinn_fail_memory(context);
   device->base = (RpinnDevice){.operations = &emulated_operations,
-                               .num_multiprocessors = 132,
+                               .num_multiprocessors = num_multiprocessors,
                                .shared_per_block = limit ? limit : 227 * KIB,
                                .shared_per_multiprocessor = limit ? limit + KIB : 228 * KIB,
                                .memory = (size_t)1 << 30,

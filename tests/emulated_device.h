@@ -19,6 +19,11 @@ bool emulated_device_has_failed(void);
 void emulated_device_hold_at(size_t call);
 /* Does one wait? */
 bool emulated_device_is_held(void);
+/* How many multiprocessors devices have that are made from now on: as many as an H200, unless another number is said. */
+void emulated_device_have_multiprocessors(size_t count);
+/* Blocks of the kernels of members, and of the fused ones, that all devices have run so far. */
+size_t emulated_device_num_blocks(void);
+size_t emulated_device_num_fused_blocks(void);
 /* Batches of products in double that all devices have made so far. */
 size_t emulated_device_num_products(void);
 /* Whether devices made from now on have no library of products in double. */

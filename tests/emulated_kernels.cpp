@@ -15,7 +15,7 @@ static void run_all(const RpinnLaunch *launch, const RpinnDeviceWork *work, cons
   /* Of exactly the size that is stated, so that tools see what is read or written beyond it. */
   Real *shared = (Real *)malloc(launch->shared_bytes + 1);
   if (!shared) abort();
-  for (size_t k = 0; k < launch->num_members; k++) run_member<Real, FAST, POINTS>(*work, *call, (int64_t)k, shared);
+  for (size_t k = 0; k < launch->num_members * (size_t)call->num_parts; k++) run_member<Real, FAST, POINTS>(*work, *call, (int64_t)k, shared);
   free(shared);
 }
 

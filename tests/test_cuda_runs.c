@@ -59,8 +59,9 @@ static void check_backend(const RunBench *bench, const char *name, const RpinnJs
 static void many_members_go_to_the_device(void **state) {
   const RunBench *bench = *state;
   check_backend(bench, "many", run_make(bench, "many", yaml, "backend=auto samples=7"), "cuda");
-  assert_non_null(strstr(all_said, "backend auto is cuda: cuda has an emulated device, which is worth it from 2.7e+04 "
-                                   "operations in an iteration of all members on, and there are 2.72e+04\n"));
+  assert_non_null(strstr(all_said,
+                         "backend auto is cuda: cuda has an emulated device, which is worth it from 2.7e+04 "
+                         "operations in an iteration of all members on, and there are 2.72e+04\n"));
   check_backend(bench, "few", run_make(bench, "few", yaml, "backend=auto samples=6"), "cpu");
   assert_non_null(strstr(all_said, "backend auto is cpu: cuda has an emulated device"));
   check_backend(bench, "chains",

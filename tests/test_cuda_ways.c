@@ -103,6 +103,79 @@ static void fused_kernels_take_what_they_can(void **state) {
   }
 }
 
+static Subject open_candidate(const char *problem, RpinnPrecision precision) {
+  Subject subject = open_subject(problem);
+  take_candidate(&subject, &(Candidate){"emulated cuda", &emulated_cuda_backend, precision, 1e-5, false});
+  return subject;
+}
+
+/* Rows and J^T w, in FP32 at any rate: by the fused kernel, unless that has products in TF32. */
+static void rows_go_the_way_of_members(void **state) {
+  (void)state;
+  static const struct {
+    RpinnPrecision precision;
+    bool is_fused;
+  } cases[] = {{RPINN_PRECISION_FLOAT, true}, {RPINN_PRECISION_TF32, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    Subject subject = open_candidate("poisson-linear", cases[i].precision);
+    double *theta = numbers(subject.N), *rows = numbers(subject.M), *right_rows = numbers(subject.M),
+           *product = numbers(subject.N), *right_product = numbers(subject.N);
+    RpinnBatchMember member = {.theta = theta};
+    RpinnMemberBatch batch = {1, &member};
+    rpinn_posterior_start_glorot(subject.oracle, 0, theta);
+    round_numbers(theta, subject.N);
+    size_t blocks = emulated_device_num_blocks(), fused = emulated_device_num_fused_blocks();
+    require(&subject, rpinn_backend_residuals(subject.context, subject.backend, &batch, &rows, NULL));
+    require(&subject, rpinn_backend_transposed_times(subject.context, subject.backend, &batch,
+                                                     (const double *const *)&rows, &product));
+    assert_int_equal(emulated_device_num_fused_blocks() - fused, cases[i].is_fused ? 2 : 0);
+    assert_int_equal(emulated_device_num_blocks() - blocks, cases[i].is_fused ? 0 : 2);
+    RpinnBackend *oracle = subject.oracle->backend;
+    require(&subject, rpinn_backend_residuals(subject.context, oracle, &batch, &right_rows, NULL));
+    require(&subject, rpinn_backend_transposed_times(subject.context, oracle, &batch,
+                                                     (const double *const *)&rows, &right_product));
+    check_true(distance(rows, right_rows, subject.M) < 1e-5 * norm(right_rows, subject.M), "rows");
+    check_true(distance(product, right_product, subject.N) < 1e-5 * norm(right_product, subject.N), "J^T w");
+    free(theta);
+    free(rows);
+    free(right_rows);
+    free(product);
+    free(right_product);
+    close_subject(&subject);
+  }
+}
+
+/* J of one member where its tiles are shared by several blocks, and where a single one makes them all: the same bits. */
+static void blocks_share_the_points_of_few_members(void **state) {
+  (void)state;
+  double *jacobians[2];
+  size_t blocks[2], size = 0;
+  for (size_t i = 0; i < 2; i++) {
+    emulated_device_have_multiprocessors(i ? 132 : 0);
+    Subject subject = open_candidate("poisson-linear", RPINN_PRECISION_FLOAT);
+    emulated_device_have_multiprocessors(132);
+    size = subject.M * subject.N;
+    double *theta = numbers(subject.N), *rows = numbers(subject.M);
+    RpinnBatchMember member = {.theta = theta};
+    RpinnMemberBatch batch = {1, &member};
+    jacobians[i] = numbers(size);
+    rpinn_posterior_start_glorot(subject.oracle, 0, theta);
+    size_t before = emulated_device_num_blocks();
+    require(&subject,
+            rpinn_backend_residuals(subject.context, subject.backend, &batch, &rows, &jacobians[i]));
+    blocks[i] = emulated_device_num_blocks() - before;
+    free(theta);
+    free(rows);
+    close_subject(&subject);
+  }
+  assert_int_equal(blocks[0], 1);
+  assert_int_equal(blocks[1], 2); /* as many as there are tiles */
+  assert_memory_equal(jacobians[0], jacobians[1], size * sizeof(double));
+  check_true(norm(jacobians[0], size) > 0, "J is zero");
+  free(jacobians[0]);
+  free(jacobians[1]);
+}
+
 /* What is asked of a device from its opening to a gradient, J and an iteration of Adam. */
 static RpinnStatus do_all(Subject *subject, double *theta, double *gradient, double *rows, double *J) {
   RpinnBatchMember member = {.theta = theta};
@@ -247,9 +320,12 @@ static void nobody_gets_numbers_without_a_gpu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(members_take_the_way_that_fits), cmocka_unit_test(fused_kernels_take_what_they_can),
-      cmocka_unit_test(a_device_that_fails_says_so), cmocka_unit_test(little_memory_cuts_batches),
-      cmocka_unit_test(nobody_gets_numbers_without_a_gpu)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(members_take_the_way_that_fits),
+                                     cmocka_unit_test(fused_kernels_take_what_they_can),
+                                     cmocka_unit_test(a_device_that_fails_says_so),
+                                     cmocka_unit_test(little_memory_cuts_batches),
+                                     cmocka_unit_test(nobody_gets_numbers_without_a_gpu),
+                                     cmocka_unit_test(rows_go_the_way_of_members),
+                                     cmocka_unit_test(blocks_share_the_points_of_few_members)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,11 @@ static inline const RpinnWorkTables *rpinn_cuda_member_tables(const RpinnCudaEng
   return engine->fused ? engine->fused : engine->terms;
 }
 
+/* The same for what has products in FP32 where members have them in TF32: rows, and products with J^T. */
+static inline const RpinnWorkTables *rpinn_cuda_row_tables(const RpinnCudaEngine *engine) {
+  return engine->fused && !engine->fused->has_tf32 ? engine->fused : engine->terms;
+}
+
 /* ---- memory and copies: cuda_memory.c ---- */
 
 /* Room for `bytes` in a buffer, whose contents are lost where it grows. */

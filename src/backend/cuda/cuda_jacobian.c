@@ -39,11 +39,30 @@ static RpinnStatus reserve_slopes(RpinnContext *context, RpinnCudaEngine *engine
                : RPINN_OK;
 }
 
+/* Slopes of points are no sums over them: where members are fewer than blocks that the device has at a time, several blocks share the tiles of
+ * each, with scratch of their own. */
+static RpinnStatus share_points(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice) {
+  const RpinnWorkTables *terms = engine->terms;
+  const RpinnDeviceWork *work = &terms->work;
+  size_t parts = engine->device->num_multiprocessors * terms->blocks / slice->count;
+  if (parts > (size_t)work->num_tiles) parts = (size_t)work->num_tiles;
+  if (parts < 2) return RPINN_OK;
+  slice->call.num_parts = (int32_t)parts;
+  size_t blocks = parts * slice->count;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_REGISTERS,
+                               blocks * (size_t)work->registers_size * engine->real_size,
+                               &slice->call.registers));
+  return rpinn_cuda_reserve(context, engine, RPINN_BUFFER_WORKSPACE,
+                            blocks * terms->workspace_size * engine->real_size, &slice->call.workspace);
+}
+
 RpinnStatus rpinn_cuda_form_slopes(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
                                    bool with_slopes) {
   slice->call.task = RPINN_TASK_JACOBIAN;
   slice->call.wants_gradient = with_slopes;
-  if (with_slopes) RPINN_TRY(reserve_slopes(context, engine, slice));
+  if (!with_slopes) return rpinn_cuda_launch(context, engine, rpinn_cuda_row_tables(engine), slice);
+  RPINN_TRY(reserve_slopes(context, engine, slice));
+  RPINN_TRY(share_points(context, engine, slice));
   return rpinn_cuda_launch(context, engine, engine->terms, slice);
 }
 
@@ -106,8 +125,9 @@ static RpinnStatus run_slice(RpinnContext *context, RpinnCudaEngine *engine, Rpi
 static RpinnStatus run(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
                        const Wanted *wanted) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  return rpinn_cuda_run_slices(context, engine, engine->terms, batch, bytes_of(engine, wanted), run_slice,
-                               wanted);
+  return rpinn_cuda_run_slices(context, engine,
+                               wants_jacobian(wanted) ? engine->terms : rpinn_cuda_row_tables(engine), batch,
+                               bytes_of(engine, wanted), run_slice, wanted);
 }
 
 RpinnStatus rpinn_cuda_residuals(RpinnContext *context, RpinnBackend *backend, const RpinnMemberBatch *batch,
@@ -150,7 +170,7 @@ static RpinnStatus transpose_slice(RpinnContext *context, RpinnCudaEngine *engin
                                    engine->base.model->num_rows, wanted->weights + slice->first,
                                    (void **)&slice->call.weights));
   RPINN_TRY(rpinn_cuda_clear_gradient(context, engine, slice));
-  RPINN_TRY(rpinn_cuda_launch(context, engine, engine->terms, slice));
+  RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_row_tables(engine), slice));
   return rpinn_cuda_get_vectors(context, engine, RPINN_BUFFER_GRADIENT, slice->count,
                                 wanted->products + slice->first);
 }
@@ -159,7 +179,7 @@ RpinnStatus rpinn_cuda_transposed_times(RpinnContext *context, RpinnBackend *bac
                                         const RpinnMemberBatch *batch, const double *const *weights,
                                         double *const *products) {
   RpinnCudaEngine *engine = (RpinnCudaEngine *)backend;
-  return rpinn_cuda_run_slices(context, engine, engine->terms, batch,
+  return rpinn_cuda_run_slices(context, engine, rpinn_cuda_row_tables(engine), batch,
                                backend->model->num_rows * sizeof(double), transpose_slice,
                                &(Transposed){weights, products});
 }

@@ -4,6 +4,8 @@
 
 #include "cuda_engine.h"
 
+enum { MOST_STAGED = 1 << 26 }; /* bytes of numbers that come back together */
+
 RpinnStatus rpinn_cuda_reserve(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
                                size_t bytes, void **memory) {
   RpinnGrowingMemory *own = &engine->buffers[buffer];
@@ -20,9 +22,9 @@ RpinnStatus rpinn_cuda_reserve(RpinnContext *context, RpinnCudaEngine *engine, R
 RpinnStatus rpinn_cuda_stage(RpinnContext *context, RpinnCudaEngine *engine, size_t bytes, void **memory) {
   RpinnGrowingMemory *own = &engine->staging;
   if (!own->memory || own->bytes < bytes) {
-    free(own->memory);
-    *own = (RpinnGrowingMemory){.memory = malloc(bytes + 16)};
-    if (!own->memory) return rpinn_fail_memory(context);
+    engine->device->operations->release_host(engine->device, own->memory);
+    *own = (RpinnGrowingMemory){0};
+    RPINN_TRY(engine->device->operations->allocate_host(context, engine->device, bytes + 16, &own->memory));
     own->bytes = bytes;
   }
   *memory = own->memory;
@@ -39,7 +41,7 @@ void rpinn_cuda_release_buffers(RpinnCudaEngine *engine) {
 void rpinn_cuda_release_all(RpinnCudaEngine *engine) {
   rpinn_cuda_release_buffers(engine);
   engine->device->operations->release(engine->device, engine->model_scale);
-  free(engine->staging.memory);
+  engine->device->operations->release_host(engine->device, engine->staging.memory);
 }
 
 RpinnStatus rpinn_cuda_put_vectors(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
@@ -86,9 +88,18 @@ RpinnStatus rpinn_cuda_put_numbers(RpinnContext *context, RpinnCudaEngine *engin
 RpinnStatus rpinn_cuda_get_numbers(RpinnContext *context, RpinnCudaEngine *engine, RpinnDeviceBuffer buffer,
                                    size_t count, size_t size, double *const *numbers) {
   const unsigned char *memory = engine->buffers[buffer].memory;
-  size_t bytes = size * sizeof(double);
-  for (size_t k = 0; k < count; k++)
-    RPINN_TRY(
-        engine->device->operations->read(context, engine->device, numbers[k], memory + k * bytes, bytes));
+  size_t bytes = size * sizeof(double), most = MOST_STAGED / (bytes + 1);
+  void *staged;
+  for (size_t first = 0, together; first < count; first += together) {
+    together = count - first < most ? count - first : most > 0 ? most : 1;
+    if (together == 1)
+      staged = numbers[first];
+    else
+      RPINN_TRY(rpinn_cuda_stage(context, engine, together * bytes, &staged));
+    RPINN_TRY(engine->device->operations->read(context, engine->device, staged, memory + first * bytes,
+                                               together * bytes));
+    for (size_t k = 0; together > 1 && k < together; k++)
+      memcpy(numbers[first + k], (const unsigned char *)staged + k * bytes, bytes);
+  }
   return RPINN_OK;
 }

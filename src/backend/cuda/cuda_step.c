@@ -135,13 +135,13 @@ static RpinnStatus multiply(RpinnContext *context, RpinnCudaEngine *engine, cons
 /* The steps of a slice that are wanted; some may want the trace alone. */
 static RpinnStatus take_results(RpinnContext *context, RpinnCudaEngine *engine, const RpinnCudaSlice *slice,
                                 RpinnDampedStep *const *steps, const RpinnDeviceStep *step) {
-  size_t N = engine->base.model->num_parameters;
+  size_t N = engine->base.model->num_parameters, bytes = slice->count * 2 * sizeof(double);
+  double *outcomes;
+  RPINN_TRY(rpinn_cuda_stage(context, engine, bytes, (void **)&outcomes));
+  RPINN_TRY(engine->device->operations->read(context, engine->device, outcomes, step->outcome, bytes));
   for (size_t k = 0; k < slice->count; k++) {
-    double outcome[2];
-    RPINN_TRY(engine->device->operations->read(context, engine->device, outcome, step->outcome + 2 * k,
-                                               sizeof outcome));
-    steps[k]->trace = outcome[0];
-    steps[k]->solved = steps[k]->step && outcome[1] != 0;
+    steps[k]->trace = outcomes[2 * k];
+    steps[k]->solved = steps[k]->step && outcomes[2 * k + 1] != 0;
     if (steps[k]->solved)
       RPINN_TRY(engine->device->operations->read(context, engine->device, steps[k]->step, step->step + k * N,
                                                  N * sizeof(double)));

@@ -180,6 +180,7 @@ typedef struct RpinnDeviceCall {
   RpinnDeviceTask task;
   RpinnDevicePlacement placement;
   int32_t wants_gradient;
+  int32_t num_parts;       /* blocks that share the tiles of a member, for slopes of points; else 1 */
   void *theta;             /* Real [layout_size] */
   void *gradient;          /* Real [layout_size] */
   const double *row_scale; /* [M]; with scale_step 0 the same for all members */
@@ -193,8 +194,8 @@ typedef struct RpinnDeviceCall {
   double *mixed; /* [3][num_results] scratch of mixed terms: deviations of points, rows, weights of points */
   double *unknown_slopes; /* [num_results][num_unknowns] scratch */
   void *slopes;           /* Real [num_results][N] of TASK_JACOBIAN */
-  void *registers;        /* Real [registers_size] scratch */
-  void *workspace;        /* Real [arrays_size], where arrays are not in shared memory */
+  void *registers;        /* Real [num_parts][registers_size] scratch */
+  void *workspace;        /* Real [num_parts][arrays_size], where arrays are not in shared memory */
   /* ---- of Adam ---- */
   void *theta_before;                      /* Real [layout_size] where the last gradient was taken */
   void *m, *v, *prior_scale, *prior_shift; /* Real [layout_size] */

@@ -419,6 +419,8 @@ template <class S> RPINN_INLINE Member<float, false> program_member(const FusedB
   member.registers = (float *)call.registers + k * work.registers_size;
   member.row_scale = call.row_scale + k * call.scale_step;
   member.offsets = call.offsets ? call.offsets + k * work.num_rows : 0;
+  member.weights = call.weights ? call.weights + k * work.num_rows : 0;
+  member.results = call.results + k * work.num_results;
   member.squares = squares_of(block);
   member.unknown_slopes = unknown_slopes_of(block);
   return member;
@@ -1058,7 +1060,7 @@ RPINN_INLINE void run_fused(const RpinnDeviceWork &work, const RpinnFusedWork &f
     if (is_adam && step + 1 == num_steps) store_parameters(block, block.in_layout(call.theta_before));
     fused_gradient(block, step);
   }
-  sum_energies(block, squares_of(block), call.term_sums + k * work.num_items);
+  if (is_adam || call.task == RPINN_TASK_ENERGY) sum_energies(block, squares_of(block), call.term_sums + k * work.num_items);
   if (is_adam) store_parameters(block, block.in_layout(call.theta));
 }
 

@@ -18,7 +18,8 @@ static int launch_members(const RpinnLaunch *launch, const RpinnDeviceWork *work
   auto kernel = member_kernel<Real, FAST, POINTS>;
   cudaError_t error = allow_shared_memory((const void *)kernel);
   if (error != cudaSuccess) return (int)error;
-  kernel<<<(unsigned)launch->num_members, (unsigned)work->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
+  const unsigned blocks = (unsigned)launch->num_members * (unsigned)call->num_parts;
+  kernel<<<blocks, (unsigned)work->num_threads, launch->shared_bytes, (cudaStream_t)launch->stream>>>(
       *work, *call);
   return (int)cudaGetLastError();
 }

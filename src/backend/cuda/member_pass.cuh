@@ -267,8 +267,8 @@ template <class Real, bool FAST> RPINN_INLINE void sum_unknowns(const Member<Rea
 
 /* ---- the whole ---- */
 
-/* All tiles of a task at the parameters of the member. */
-template <class Real, bool FAST, bool POINTS> RPINN_INLINE void all_tiles(const Member<Real, FAST> &member) {
+/* All tiles of a task at the parameters of the member; of the slopes of points those of a part. */
+template <class Real, bool FAST, bool POINTS> RPINN_INLINE void all_tiles(const Member<Real, FAST> &member, int part) {
   const RpinnDeviceWork &work = *member.work;
   const RpinnDeviceCall &call = *member.call;
   bool is_mixed = work.first_mixed_tile < work.num_tiles;
@@ -289,7 +289,7 @@ template <class Real, bool FAST, bool POINTS> RPINN_INLINE void all_tiles(const 
     barrier();
   }
   int num_tiles = is_mixed && has_rows && !call.wants_gradient ? work.first_mixed_tile : work.num_tiles;
-  for (int i = 0; i < num_tiles; i++) {
+  for (int i = part; i < num_tiles; i += POINTS ? call.num_parts : 1) {
     tile_forward(member, work.tiles[i]);
     program_points(member, work.tiles[i], false);
     barrier();
@@ -353,9 +353,9 @@ RPINN_INLINE void move_tables(RpinnDeviceWork &work, void *to) {
   move_table(work.constants, from, to);
 }
 
-/* Member k of a launch. shared: the memory of the block: parameters, arrays, tables, each where the placement has it there. */
+/* Member k of a launch on a block. shared: the memory of the block: parameters, arrays, tables, each where the placement has it there. */
 template <class Real, bool FAST>
-RPINN_INLINE void fill_member(Member<Real, FAST> &member, RpinnDeviceWork &work, const RpinnDeviceCall &call, int64_t k,
+RPINN_INLINE void fill_member(Member<Real, FAST> &member, RpinnDeviceWork &work, const RpinnDeviceCall &call, int64_t k, int64_t block,
                               Real *shared) {
   bool has_theta = FAST || call.placement == RPINN_PLACE_ALL_SHARED,
        has_arrays = has_theta || call.placement == RPINN_PLACE_ARRAYS_SHARED;
@@ -363,9 +363,9 @@ RPINN_INLINE void fill_member(Member<Real, FAST> &member, RpinnDeviceWork &work,
   member.work = &work;
   member.call = &call;
   member.own_theta = has_theta ? shared : (Real *)call.theta + k * work.layout_size;
-  member.own_arrays = has_arrays ? arrays : (Real *)call.workspace + k * work.arrays_size;
+  member.own_arrays = has_arrays ? arrays : (Real *)call.workspace + block * work.arrays_size;
   member.gradient = (Real *)call.gradient + k * work.layout_size;
-  member.registers = (Real *)call.registers + k * work.registers_size;
+  member.registers = (Real *)call.registers + block * work.registers_size;
   member.slopes = call.slopes ? (Real *)call.slopes + k * work.num_results * (int64_t)work.num_parameters : 0;
   member.row_scale = call.row_scale + k * call.scale_step;
   member.offsets = call.offsets ? call.offsets + k * work.num_rows : 0;
@@ -381,9 +381,10 @@ RPINN_INLINE void fill_member(Member<Real, FAST> &member, RpinnDeviceWork &work,
   if (work.tables_in_shared) move_tables(work, tables);
 }
 
-/* POINTS: the task is the slopes of points, which no other kernel does. */
+/* A block of a launch: member after member, each with its parts. POINTS: the task is the slopes of points, which no other kernel does. */
 template <class Real, bool FAST, bool POINTS>
-RPINN_INLINE void run_member(const RpinnDeviceWork &given_work, const RpinnDeviceCall &given_call, int64_t k, Real *shared) {
+RPINN_INLINE void run_member(const RpinnDeviceWork &given_work, const RpinnDeviceCall &given_call, int64_t block, Real *shared) {
+  const int64_t k = block / given_call.num_parts;
   RPINN_SHARED RpinnDeviceWork work;
   RPINN_SHARED RpinnDeviceCall call;
   RPINN_SHARED Member<Real, FAST> member;
@@ -391,7 +392,7 @@ RPINN_INLINE void run_member(const RpinnDeviceWork &given_work, const RpinnDevic
   if (team.thread == 0) {
     work = given_work;
     call = given_call;
-    fill_member(member, work, call, k, shared);
+    fill_member(member, work, call, k, block, shared);
   }
   barrier();
   if (work.tables_in_shared) copy_bytes(team, work.tables_bytes, work.tables, member.own_tables);
@@ -399,14 +400,14 @@ RPINN_INLINE void run_member(const RpinnDeviceWork &given_work, const RpinnDevic
   copy_parameters(team, work.layout_size, (const Real *)theta, member.theta());
   barrier();
   if constexpr (POINTS) {
-    all_tiles<Real, FAST, POINTS>(member);
+    all_tiles<Real, FAST, POINTS>(member, (int)(block % call.num_parts));
   } else if (call.task != RPINN_TASK_ADAM) {
-    all_tiles<Real, FAST, POINTS>(member);
+    all_tiles<Real, FAST, POINTS>(member, 0);
     if (call.wants_gradient) sum_unknowns(member);
     if (call.task == RPINN_TASK_ENERGY) sum_squares(member);
   } else {
     for (int step = 0; step < call.num_steps; step++) {
-      all_tiles<Real, FAST, POINTS>(member);
+      all_tiles<Real, FAST, POINTS>(member, 0);
       sum_unknowns(member);
       if (step + 1 == call.num_steps) {
         sum_squares(member);
