@@ -121,7 +121,7 @@ has "$out" "LPP was highest"
 run 0 "${svgd[@]}" --kernel functions --threads 1 --out functions-one
 run 0 "${svgd[@]}" --kernel functions --threads 2 --out functions-two
 same functions-one functions-two posterior.nc predictions.csv summary.csv svgd_trace.csv
-for long in "parameters 20000" "functions 6000"; do
+for long in "parameters 20000" "functions 10000"; do
   read -r kernel iterations <<< "$long"
   moved=(run small.yaml --method svgd --kernel "$kernel" --quiet --iterations "$iterations")
   "$RPINN_PROGRAM" "${moved[@]}" --out "$kernel-broken" 2> error &
