@@ -121,12 +121,16 @@ has "$out" "LPP was highest"
 run 0 "${svgd[@]}" --kernel functions --threads 1 --out functions-one
 run 0 "${svgd[@]}" --kernel functions --threads 2 --out functions-two
 same functions-one functions-two posterior.nc predictions.csv summary.csv svgd_trace.csv
-for long in "parameters 20000" "functions 10000"; do
+for long in "parameters 20000" "functions 10000"; do # a second or more, whatever the processor
   read -r kernel iterations <<< "$long"
   moved=(run small.yaml --method svgd --kernel "$kernel" --quiet --iterations "$iterations")
   "$RPINN_PROGRAM" "${moved[@]}" --out "$kernel-broken" 2> error &
   process=$!
-  sleep 1
+  for ((tries = 0; tries < 1000; tries++)); do # until it has begun
+    if [[ -e "$kernel-broken/checkpoint.db" ]]; then break; fi
+    sleep 0.02
+  done
+  sleep 0.2
   kill -s TERM "$process"
   status=0
   wait "$process" || status=$?
