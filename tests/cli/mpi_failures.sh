@@ -119,9 +119,9 @@ for ((k = 1; k <= 2; k++)); do
 done
 
 # ---- a run that one process began, and the clock ----
-ranks 0 "${launchers[0]}" 3 run "${members[@]}" --time-limit 0.5 --out timed
+ranks 0 "${launchers[0]}" 3 run "${members[@]}" --time-limit 0.2 --out timed
 has "$(< timed/summary.json)" '"out_of_time": true'
-run 0 run "${members[@]}" --time-limit 0.5 --out begun
+run 0 run "${members[@]}" --time-limit 0.2 --out begun
 ranks 0 "${launchers[0]}" 2 run "${members[@]}" --out begun --resume
 same members begun
 run 0 run "${members[@]}" --out timed --resume
