@@ -201,12 +201,12 @@ template <class Shape> static void multiply_slab(const float *slab, float *c) {
 }
 
 /* The largest number of lanes of a phase of eight that meet in one of the 32 banks, less one: rows of 16 bytes that are read together. */
-template <class Shape> static int conflicts_of(int (*row_of)(int, int, int)) {
+template <class Row> static int conflicts_of(Row row_of) {
   int most = 0;
   for (int phase = 0; phase < 4; phase++) {
     int counts[8] = {0};
     for (int lane = 8 * phase; lane < 8 * phase + 8; lane++) {
-      int count = counts[row_of(0, lane, 0) / 4 % 8]++;
+      int count = counts[row_of(lane) / 4 % 8]++;
       if (count > most) most = count;
     }
   }
@@ -227,7 +227,8 @@ template <class Shape> static bool is_slab_right(void) {
                slab[Shape::A_SIZE + (Shape::IS_PLAIN ? k * Shape::B_STRIDE + column : column * Shape::B_STRIDE + k)];
       if (sum != c[row * Shape::COLUMNS + column]) return false;
     }
-  return conflicts_of<Shape>(left_row<Shape>) == 0 && (Shape::IS_PLAIN || conflicts_of<Shape>(right_row<Shape>) == 0);
+  return conflicts_of([](int lane) { return left_row<Shape>(0, lane, 0); }) == 0 &&
+         (Shape::IS_PLAIN || conflicts_of([](int lane) { return right_row<Shape>(0, lane, 0); }) == 0);
 }
 
 extern "C" bool emulated_products_are_right(void) {
