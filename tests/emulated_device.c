@@ -199,7 +199,7 @@ static RpinnStatus run_fused(RpinnContext *context, RpinnDevice *device, const R
                              const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                              const RpinnDeviceCall *call) {
   RPINN_TRY(count(context, device));
-  num_fused_blocks += launch->num_members;
+  num_fused_blocks += launch->num_members * (size_t)call->num_shares;
   emulated_run_fused(launch, work, fused, call);
   return RPINN_OK;
 }

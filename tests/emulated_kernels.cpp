@@ -40,12 +40,13 @@ static void run_fused_all(const RpinnLaunch *launch, const RpinnDeviceWork *work
   FusedOwn<Plain> *plain = (FusedOwn<Plain> *)malloc((size_t)fused->num_threads * sizeof *plain);
   FusedRows<Plain> *plain_rows = (FusedRows<Plain> *)malloc((size_t)fused->num_threads * sizeof *plain_rows);
   if (!shared || !own || !rows || !plain || !plain_rows) abort();
-  for (size_t k = 0; k < launch->num_members; k++) {
+  for (size_t turn = 0; turn < launch->num_members * (size_t)(chains ? 1 : call->num_shares); turn++) {
+    const int64_t k = (int64_t)(turn % launch->num_members);
     memset(shared, 0xff, launch->shared_bytes); /* not a number: what is read must have been written */
     if (chains)
-      run_chain<Plain>(*work, *fused, *call, *chains, (int64_t)k, (float *)shared, plain, plain_rows);
+      run_chain<Plain>(*work, *fused, *call, *chains, k, (float *)shared, plain, plain_rows);
     else
-      run_fused<S>(*work, *fused, *call, (int64_t)k, (float *)shared, own, rows);
+      run_fused<S>(*work, *fused, *call, k, (int)(turn / launch->num_members), (float *)shared, own, rows);
   }
   free(shared);
   free(own);
@@ -57,11 +58,11 @@ static void run_fused_all(const RpinnLaunch *launch, const RpinnDeviceWork *work
 extern "C" void emulated_run_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                                     const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
   switch (fused->kernel) {
-#define EMULATED_TEN(FIRSTS, POINTS, GROUPS) FusedTen<FIRSTS, POINTS, GROUPS>
-#define EMULATED_FOUR(FIRSTS, POINTS, GROUPS) FusedFour<FIRSTS, POINTS, GROUPS>
-#define EMULATED_TF32(FIRSTS, POINTS, GROUPS) FusedTf32<FIRSTS, POINTS, GROUPS>
-#define EMULATED_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                             \
-  case RPINN_FUSED_##NAME: run_fused_all<EMULATED_##PRODUCTS(FIRSTS, POINTS, GROUPS)>(launch, work, fused, call, chains); break;
+#define EMULATED_TEN FusedTen
+#define EMULATED_FOUR FusedFour
+#define EMULATED_TF32 FusedTf32
+#define EMULATED_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS, ...)                                               \
+  case RPINN_FUSED_##NAME: run_fused_all<EMULATED_##PRODUCTS<FIRSTS, POINTS, GROUPS, FusedSizes<THREADS, __VA_ARGS__>>>(launch, work, fused, call, chains); break;
     RPINN_FUSED_LIST(EMULATED_CASE)
   default: abort();
   }

@@ -33,10 +33,10 @@ static const char vague[] = "name: vague\n"
                             "predict: {grid: 5, quantities: [u]}\n";
 
 /* Two inputs, two fields, an unknown, and more points than a tile has. */
-#define PLANE_OF(width)                                                                                      \
+#define PLANE_OF(u, k)                                                                                       \
   "name: plane\n"                                                                                            \
   "coordinates: {x: [0, 1], y: [0, 1]}\n"                                                                    \
-  "fields: {u: {network: [" width ", 6]}, k: {network: [5, 5, 5]}}\n"                                        \
+  "fields: {u: {network: [" u "]}, k: {network: [" k "]}}\n"                                                 \
   "unknowns: {rate: {start: 0.5, prior: {mean: 0.5, std: 0.3}}}\n"                                           \
   "truth: {u: x*y, k: 1 + x}\n"                                                                              \
   "terms:\n"                                                                                                 \
@@ -46,20 +46,23 @@ static const char vague[] = "name: vague\n"
   "  other: {expect: k, at: {grid: [2, 3]}, data: truth, noise: 0.2}\n"                                      \
   "prior: {scale: 1}\n"                                                                                      \
   "predict: {grid: [3, 3], quantities: [u, k]}\n"
-static const char plane[] = PLANE_OF("7"), broad_plane[] = PLANE_OF("24");
+#define SIXTIES "60, 60, 60, 60"
+static const char plane[] = PLANE_OF("7, 6", "5, 5, 5"), broad_plane[] = PLANE_OF("24, 6", "5, 5, 5"),
+                  known_plane[] = PLANE_OF(SIXTIES, SIXTIES);
 
-/* A layer of so many units, and a term of two tiles. */
-#define LINE_OF(width)                                                                                       \
+/* Layers of so many units, and a term of two tiles. */
+#define LINE_OF(widths)                                                                                      \
   "name: line\n"                                                                                             \
   "coordinates: {x: [0, 1]}\n"                                                                               \
-  "fields: {u: {network: [" width ", 5]}}\n"                                                                 \
+  "fields: {u: {network: [" widths "]}}\n"                                                                   \
   "truth: {u: x^2}\n"                                                                                        \
   "terms:\n"                                                                                                 \
   "  bend: {expect: \"d(u, x, x) + u^2\", at: {grid: 45}, data: 2 + x^4, noise: 0.5}\n"                      \
   "  value: {expect: u, at: {grid: 4}, data: truth, noise: 0.05}\n"                                          \
   "prior: {scale: 1}\n"                                                                                      \
   "predict: {grid: 5, quantities: [u]}\n"
-static const char wide[] = LINE_OF("64"), broad_line[] = LINE_OF("24");
+static const char wide[] = LINE_OF("64, 5"), broad_line[] = LINE_OF("24, 5"),
+                  known_line[] = LINE_OF("50, 50");
 
 /* A problem for each of the fused kernels, with a step that its chains can make. */
 typedef struct Shape {
@@ -73,7 +76,11 @@ static const Shape shapes[RPINN_NUM_FUSED_KERNELS] = {
     {plane, RPINN_PRECISION_FLOAT, RPINN_FUSED_PLANE, 0.01},
     {wide, RPINN_PRECISION_FLOAT, RPINN_FUSED_WIDE, 0.003},
     {broad_line, RPINN_PRECISION_TF32, RPINN_FUSED_LINE_TF32, 0.005},
-    {broad_plane, RPINN_PRECISION_TF32, RPINN_FUSED_PLANE_TF32, 0.01}};
+    {broad_plane, RPINN_PRECISION_TF32, RPINN_FUSED_PLANE_TF32, 0.01},
+    {known_line, RPINN_PRECISION_FLOAT, RPINN_FUSED_LINE_50, 0.003},
+    {known_line, RPINN_PRECISION_TF32, RPINN_FUSED_LINE_50_TF32, 0.003},
+    {known_plane, RPINN_PRECISION_FLOAT, RPINN_FUSED_PLANE_60, 0.001},
+    {known_plane, RPINN_PRECISION_TF32, RPINN_FUSED_PLANE_60_TF32, 0.001}};
 
 /* ---- subjects ---- */
 

@@ -7,8 +7,12 @@
 #include "cuda_engine.h"
 #include "steady_clock.h"
 
-static const double launch_seconds = 0.5;
-enum { MOST_STEPS = 1000, GROWTH = 16 }; /* of a launch; from a launch to the next */
+static const double launch_seconds = 0.5, share_seconds = 0.003;
+enum {
+  MOST_STEPS = 1000,
+  GROWTH = 16,
+  MOST_SHARES = 16
+}; /* of a launch; from a launch to the next; of the steps of a member */
 
 /* Work space of a slice. */
 typedef struct AdamWork {
@@ -170,8 +174,11 @@ static RpinnStatus put_all(RpinnContext *context, RpinnCudaEngine *engine, Rpinn
 static RpinnDeviceAdamStep step_of(const RpinnAdamRule *rule, size_t t) {
   double steps = (double)(t + 1);
   double rate = rule->learning_rate * pow(rule->decay_rate, (double)t / rule->decay_steps);
-  return (RpinnDeviceAdamStep){.rate = rate / (1 - pow(rule->beta1, steps)),
-                               .root_scale = 1 / sqrt(1 - pow(rule->beta2, steps))};
+  RpinnDeviceAdamStep step = {.rate = rate / (1 - pow(rule->beta1, steps)),
+                              .root_scale = 1 / sqrt(1 - pow(rule->beta2, steps))};
+  step.near_rate = (float)step.rate;
+  step.near_root_scale = (float)step.root_scale;
+  return step;
 }
 
 static size_t steps_of_launch(const RpinnCudaEngine *engine, size_t members, size_t last, size_t left) {
@@ -181,6 +188,28 @@ static size_t steps_of_launch(const RpinnCudaEngine *engine, size_t members, siz
   size_t steps = fit < 1 ? 1 : fit > MOST_STEPS ? MOST_STEPS : (size_t)fit;
   if (last && steps > GROWTH * last) steps = GROWTH * last;
   return steps < left ? steps : left;
+}
+
+/* Where there are more members than blocks at a time, the last ones would leave much of the device idle. So steps fall into shares of some
+ * milliseconds, to be made by one block after the other. */
+static size_t shares_of_launch(const RpinnCudaEngine *engine, size_t members, size_t steps) {
+  const RpinnWorkTables *tables = rpinn_cuda_member_tables(engine);
+  size_t places = tables->is_fused ? engine->device->num_multiprocessors * tables->blocks : members;
+  if (members <= places) return 1;
+  double share = engine->step_seconds * (double)steps * (double)places / (double)members / share_seconds;
+  size_t most = steps < MOST_SHARES ? steps : MOST_SHARES;
+  return share < 1 ? 1 : share > (double)most ? most : (size_t)share;
+}
+
+/* Turns of the shares, none of which has begun. */
+static RpinnStatus put_turns(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
+                             size_t steps) {
+  RpinnDeviceCall *call = &slice->call;
+  size_t bytes = (1 + slice->count) * sizeof *call->turns;
+  call->num_shares = (int32_t)shares_of_launch(engine, slice->count, steps);
+  if (call->num_shares == 1) return RPINN_OK;
+  RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_TURNS, bytes, (void **)&call->turns));
+  return engine->device->operations->clear(context, engine->device, call->turns, bytes);
 }
 
 static RpinnStatus launch_steps(RpinnContext *context, RpinnCudaEngine *engine, RpinnCudaSlice *slice,
@@ -194,6 +223,7 @@ static RpinnStatus launch_steps(RpinnContext *context, RpinnCudaEngine *engine, 
   RPINN_TRY(rpinn_cuda_reserve(context, engine, RPINN_BUFFER_STEPS, bytes, (void **)&call->steps));
   RPINN_TRY(
       engine->device->operations->write(context, engine->device, (void *)call->steps, work->steps, bytes));
+  RPINN_TRY(put_turns(context, engine, slice, steps));
   double start = rpinn_steady_seconds();
   RPINN_TRY(rpinn_cuda_launch(context, engine, rpinn_cuda_member_tables(engine), slice));
   double seconds = rpinn_steady_seconds() - start;

@@ -358,7 +358,7 @@ static RpinnStatus find_devices(RpinnContext *context, Devices *devices) {
 static void append_identity(RpinnText *identity, const struct cudaDeviceProp *properties) {
   const RpinnProductLibrary *library = rpinn_product_library();
   rpinn_text_append(identity,
-                    "kernels 4, compute capability %d.%d, %d multiprocessors, %zu GiB, CUDA %d.%d, ",
+                    "kernels 5, compute capability %d.%d, %d multiprocessors, %zu GiB, CUDA %d.%d, ",
                     properties->major, properties->minor, properties->multiProcessorCount,
                     properties->totalGlobalMem >> 30, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
   if (library)

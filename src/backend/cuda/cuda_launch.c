@@ -75,7 +75,7 @@ static RpinnStatus fill_slice(RpinnContext *context, RpinnCudaEngine *engine, co
     slice->vectors[k] = slice->members[k].theta;
   }
   slice->call.placement = tables->placement;
-  slice->call.num_parts = 1;
+  slice->call.num_parts = slice->call.num_shares = 1;
   if (slice->vectors[0]) /* not of chains, whose parameters are on the device */
     RPINN_TRY(rpinn_cuda_put_vectors(context, engine, RPINN_BUFFER_THETA, slice->count, slice->vectors,
                                      engine->layout.frozen, &slice->call.theta));

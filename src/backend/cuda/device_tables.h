@@ -173,6 +173,7 @@ typedef enum RpinnDeviceTask {
 /* One iteration of Adam, see src/backend/cpu/pointwise.h. */
 typedef struct RpinnDeviceAdamStep {
   double rate, root_scale;
+  float near_rate, near_root_scale; /* rounded: nothing waits for them before they are used */
 } RpinnDeviceAdamStep;
 
 /* What one launch does, for members 0, 1, …; arrays have one part for each of them. All pointers are the device's. */
@@ -203,6 +204,10 @@ typedef struct RpinnDeviceCall {
   const int32_t *step_row; /* [members] which row of steps */
   const RpinnDeviceAdamStep *steps; /* [rows][num_steps] */
   int32_t num_steps;
+  int32_t
+      num_shares; /* of the iterations of a fused kernel, which blocks make one after the other; 1 for other tasks */
+  int32_t *
+      turns; /* [1 + members] of several shares: blocks that have begun; how many shares of a member are done; zero at first */
   double beta1, beta2, epsilon;
 } RpinnDeviceCall;
 

@@ -41,6 +41,8 @@ template <class S> struct FusedBlock {
   RPINN_INLINE_METHOD float *in_layout(void *array) const { return (float *)array + member * work->layout_size; }
 };
 
+template <class S> RPINN_INLINE int threads_of(const FusedBlock<S> &block) { return S::threads(block.fused->num_threads); }
+
 #if defined(__CUDACC__)
 /* Asked for anew by every phase: the compiler would keep what it derived of it in one phase for the next ones, and has no room for it. */
 RPINN_INLINE int own_thread() {
@@ -58,7 +60,7 @@ template <class S, class Body> RPINN_INLINE void each_thread(const FusedBlock<S>
 #else
   /* In turn from the first and from the last: what depended on the order of threads would show. */
   static thread_local bool backwards = false;
-  int count = block.fused->num_threads;
+  int count = threads_of(block);
   for (int i = 0; i < count; i++) body(backwards ? count - 1 - i : i, block.own[backwards ? count - 1 - i : i]);
   backwards = !backwards;
 #endif
@@ -123,6 +125,9 @@ template <class S> struct FusedField {
   const RpinnFusedUse *use;
 };
 
+template <class S> RPINN_INLINE int hidden_of(const FusedField<S> &own) { return S::hidden(own.field->num_hidden); }
+template <class S> RPINN_INLINE int groups_of(int stated) { return S::groups(stated, S::GROUP_ROWS); } /* of a hidden layer */
+
 template <class S, int SHAPE> RPINN_INLINE typename FusedChannels<S, SHAPE>::Jet jet_of(const FusedField<S> &own) {
   typename FusedChannels<S, SHAPE>::Jet jet;
   RPINN_UNROLL
@@ -142,22 +147,41 @@ template <class S> RPINN_INLINE int padded_rows(int width) { return (width + S::
 
 template <class S> RPINN_INLINE float *kept_place(const FusedBlock<S> &block, const FusedField<S> &own, int level, int thread) {
   return (float *)block.call->workspace + block.member * block.fused->kept_size + own.field->kept +
-         2 * ((level - 1) * S::ROWS * S::MOST_CHANNELS * block.fused->num_threads + thread);
+         2 * ((level - 1) * S::ROWS * S::MOST_CHANNELS * threads_of(block) + thread);
 }
 
 template <class S, int C> RPINN_INLINE void keep(const FusedBlock<S> &block, float *kept, int i, const float (&z)[2][C]) {
   RPINN_UNROLL
-  for (int c = 0; c < C; c++) store_two(kept + 2 * (i * C + c) * block.fused->num_threads, z[0][c], z[1][c]);
+  for (int c = 0; c < C; c++) store_two(kept + 2 * (i * C + c) * threads_of(block), z[0][c], z[1][c]);
 }
 
 template <class S, int C> RPINN_INLINE void load_kept(const FusedBlock<S> &block, const float *kept, int i, float (&z)[2][C]) {
   RPINN_UNROLL
   for (int c = 0; c < C; c++) {
-    Two two = load_two(kept + 2 * (i * C + c) * block.fused->num_threads);
+    Two two = load_two(kept + 2 * (i * C + c) * threads_of(block));
     z[0][c] = two.x;
     z[1][c] = two.y;
   }
 }
+
+/* What was kept of rows, one after the other, each asked for while the one before it is worked on. */
+template <class S, int C> struct KeptRows {
+  const float *kept;
+  int rows; /* that planes have room for: of others nothing was kept */
+  float next[2][C];
+
+  RPINN_INLINE_METHOD void ask(const FusedBlock<S> &block, const FusedPlace &place, int i) {
+    if (i < S::ROWS && S::has_room(S::row(place, i), rows)) load_kept<S, C>(block, kept, i, next);
+  }
+  RPINN_INLINE_METHOD void take(const FusedBlock<S> &block, const FusedPlace &place, int i, float (&z)[2][C]) {
+    RPINN_UNROLL
+    for (int c = 0; c < C; c++) {
+      z[0][c] = next[0][c];
+      z[1][c] = next[1][c];
+    }
+    ask(block, place, i + 1);
+  }
+};
 
 /* ---- a thread's own numbers in a plane ----
  *
@@ -237,18 +261,19 @@ RPINN_INLINE void activate_again(const FusedBlock<S> &block, const FusedField<S>
   typedef FusedChannels<S, SHAPE> Channels;
   const int C = Channels::C;
   FusedPlace place;
-  if (!find_place<S>(thread, own.layers[level].out_groups, place)) return;
+  if (!find_place<S>(thread, groups_of<S>(own.layers[level].out_groups), place)) return;
   typename Channels::Jet jet = jet_of<S, SHAPE>(own);
   FusedInputs<S> inputs = inputs_of(block, own, place.pair);
-  const float *kept = level ? kept_place(block, own, level, thread) : 0;
-  int rows = padded_rows<S>(own.layers[level].num_out);
+  int rows = padded_rows<S>(S::width(own.layers[level].num_out));
+  KeptRows<S, C> kept = {level ? kept_place(block, own, level, thread) : 0, rows, {}};
+  if (level) kept.ask(block, place, 0);
   RPINN_UNROLL_ONE
   for (int i = 0; i < S::ROWS; i++) {
     int row = S::row(place, i);
     float z[2][C], a[2][C];
     if (!S::has_room(row, rows)) continue;
     if (level)
-      load_kept<S, C>(block, kept, i, z);
+      kept.take(block, place, i, z);
     else
       first_jet<S, SHAPE>(block, own, inputs, row, z);
     jet.forward(z[0], a[0]);
@@ -271,17 +296,17 @@ template <class S, int SHAPE> RPINN_INLINE void forward_layer(const FusedBlock<S
   typedef FusedChannels<S, SHAPE> Channels;
   const int C = Channels::C;
   const RpinnFusedLayer layer = field.layers[level];
-  int rows = padded_rows<S>(layer.num_out);
+  int rows = padded_rows<S>(S::width(layer.num_out));
   each_thread(block, [&](int thread, FusedOwn<S> &) {
     FusedPlace place;
     typename S::Sums sums;
-    if (!find_place<S>(thread, layer.out_groups, place)) return;
+    if (!find_place<S>(thread, groups_of<S>(layer.out_groups), place)) return;
     S::template forward<C>(layer, place, block.shared + layer.weights, block.activations(), sums);
     store_sums<S, C, Channels::ROW>(block.bars(), place, rows, sums);
   });
   each_thread(block, [&](int thread, FusedOwn<S> &) {
     FusedPlace place;
-    if (!find_place<S>(thread, layer.out_groups, place)) return;
+    if (!find_place<S>(thread, groups_of<S>(layer.out_groups), place)) return;
     typename Channels::Jet jet = jet_of<S, SHAPE>(field);
     float *kept = kept_place(block, field, level, thread);
     RPINN_UNROLL_ONE
@@ -303,15 +328,15 @@ template <class S, int SHAPE> RPINN_INLINE void forward_layer(const FusedBlock<S
  * point goes to the plane of bars, in the place of the thread's first row. */
 template <class S, int SHAPE> RPINN_INLINE void forward_last(const FusedBlock<S> &block, const FusedField<S> &field) {
   typedef FusedChannels<S, SHAPE> Channels;
-  const int C = Channels::C, level = field.field->num_hidden - 1;
+  const int C = Channels::C, level = hidden_of(field) - 1;
   const RpinnFusedLayer layer = field.layers[level], output = field.layers[level + 1];
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     FusedPlace place;
     typename S::Sums sums;
     RPINN_UNROLL
     for (int c = 0; c < S::MOST_CHANNELS; c++) own.first[c][0] = own.first[c][1] = 0;
-    if (!find_place<S>(thread, layer.out_groups, place)) return;
-    int rows = padded_rows<S>(layer.num_out);
+    if (!find_place<S>(thread, groups_of<S>(layer.out_groups), place)) return;
+    int rows = padded_rows<S>(S::width(layer.num_out));
     S::template forward<C>(layer, place, block.shared + layer.weights, block.activations(), sums);
     store_sums<S, C, Channels::ROW>(block.bars(), place, rows, sums);
     typename Channels::Jet jet = jet_of<S, SHAPE>(field);
@@ -325,7 +350,7 @@ template <class S, int SHAPE> RPINN_INLINE void forward_last(const FusedBlock<S>
       if (!S::has_room(row, rows)) continue;
       load_row<S, C>(at, z);
       take_tanh<S, C>(block, layer, row, z);
-      if (block.fused->keeps_last)
+      if (S::has_several_fields(block.fused->keeps_last))
         keep<S, C>(block, kept, i, z);
       else
         store_two(at, z[0][0], z[1][0]);
@@ -354,13 +379,13 @@ template <class S, int SHAPE>
 RPINN_INLINE void sum_outputs(const FusedBlock<S> &block, const FusedField<S> &field, int thread) {
   typedef FusedChannels<S, SHAPE> Channels;
   const int C = Channels::C;
-  const RpinnFusedLayer &layer = field.layers[field.field->num_hidden - 1], &output = field.layers[field.field->num_hidden];
+  const RpinnFusedLayer &layer = field.layers[hidden_of(field) - 1], &output = field.layers[hidden_of(field)];
   float *outputs = block.shared + field.field->outputs + thread;
   const float *parts = block.bars() + thread;
   float sum[C];
   RPINN_UNROLL
   for (int c = 0; c < C; c++) sum[c] = c ? 0.0f : block.shared[output.bias];
-  for (int group = 0; group < layer.out_groups; group++)
+  for (int group = 0; group < groups_of<S>(layer.out_groups); group++)
     RPINN_UNROLL
     for (int part = 0; part < S::PARTS; part++)
       RPINN_UNROLL
@@ -376,7 +401,7 @@ template <class S> RPINN_INLINE void field_forward(const FusedBlock<S> &block, c
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
   });
-  for (int level = 1; level + 1 < field.field->num_hidden; level++) {
+  for (int level = 1; level + 1 < hidden_of(field); level++) {
 #define RPINN_CALL(SHAPE) forward_layer<S, SHAPE>(block, field, level)
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
@@ -454,7 +479,7 @@ template <class S> RPINN_INLINE void clear_outputs(float *outputs) {
 template <class S>
 RPINN_INLINE void linear_at(const FusedBlock<S> &block, const Member<float, false> &member, const RpinnDeviceItem &item,
                             const RpinnFusedChannels *channels, int place, int thread) {
-  const int num_fields = member.work->num_fields;
+  const int num_fields = S::fields(member.work->num_fields);
   RowData data = row_data(member, item, place);
   float R = 0, weight;
   for (int f = 0; f < num_fields; f++) {
@@ -480,7 +505,7 @@ RPINN_INLINE void program_at(const FusedBlock<S> &block, const Member<float, fal
   const RpinnDeviceWork &work = *member.work;
   const int index = point / RPINN_FUSED_MOST_PLACE, place = point % RPINN_FUSED_MOST_PLACE;
   const RpinnDeviceItem &item = work.items[index];
-  const RpinnFusedChannels *channels = block.template table<RpinnFusedChannels>(block.fused->channels) + index * work.num_fields;
+  const RpinnFusedChannels *channels = block.template table<RpinnFusedChannels>(block.fused->channels) + index * S::fields(work.num_fields);
   if (channels->is_linear) {
     linear_at(block, member, item, channels, place, thread);
     return;
@@ -497,13 +522,13 @@ RPINN_INLINE void program_at(const FusedBlock<S> &block, const Member<float, fal
   program.registers = fits ? registers : member.registers + thread;
   program.adjoints = fits ? registers + OWN_REGISTERS : member.registers + item.num_instructions * S::POINTS + thread;
   RowData data = row_data(member, item, place);
-  for (int f = 0; f < work.num_fields; f++) to_item<S>(channels[f], block.shared + block.field(f)->outputs + thread);
+  for (int f = 0; f < S::fields(work.num_fields); f++) to_item<S>(channels[f], block.shared + block.field(f)->outputs + thread);
   float R = program_forward(member, program), weight;
-  for (int f = 0; f < work.num_fields; f++) clear_outputs<S>(block.shared + block.field(f)->outputs + thread);
+  for (int f = 0; f < S::fields(work.num_fields); f++) clear_outputs<S>(block.shared + block.field(f)->outputs + thread);
   double *unknown_slopes = member.unknown_slopes + (int64_t)(item.first_result + place) * work.num_unknowns;
   for (int k = 0; k < work.num_unknowns; k++) unknown_slopes[k] = 0;
   if (point_weight(member, item, data, place, R, false, weight)) program_reverse(member, program, weight, unknown_slopes);
-  for (int f = 0; f < work.num_fields; f++) to_tile<S>(channels[f], block.shared + block.field(f)->outputs + thread);
+  for (int f = 0; f < S::fields(work.num_fields); f++) to_tile<S>(channels[f], block.shared + block.field(f)->outputs + thread);
 }
 
 template <class S> RPINN_INLINE void tile_programs(const FusedBlock<S> &block) {
@@ -514,7 +539,7 @@ template <class S> RPINN_INLINE void tile_programs(const FusedBlock<S> &block) {
     if (own.point >= 0)
       program_at(block, member, own.point, thread);
     else
-      for (int f = 0; f < block.work->num_fields; f++) clear_outputs<S>(block.shared + block.field(f)->outputs + thread);
+      for (int f = 0; f < S::fields(block.work->num_fields); f++) clear_outputs<S>(block.shared + block.field(f)->outputs + thread);
   });
 }
 
@@ -536,8 +561,8 @@ template <class S> RPINN_INLINE Settling settling_of(const FusedBlock<S> &block,
   Settling how = {true, true, HasAdam<S>::VALUE && call.task == RPINN_TASK_ADAM, 0, 0, 0, 0, 0, block.in_layout(call.gradient), 0};
   if (!how.is_adam) return how;
   const RpinnDeviceAdamStep own = call.steps[(int64_t)call.step_row[block.member] * call.num_steps + step];
-  how.rate = (float)own.rate;
-  how.root_scale = (float)own.root_scale;
+  how.rate = own.near_rate;
+  how.root_scale = own.near_root_scale;
   how.beta1 = (float)call.beta1;
   how.beta2 = (float)call.beta2;
   how.epsilon = (float)call.epsilon;
@@ -556,6 +581,25 @@ RPINN_INLINE Four<float> load_now(const Four<float> *from) {
   return four;
 #else
   return *from;
+#endif
+}
+
+/* What a thread alone adds to needs no answer before it goes on. */
+RPINN_INLINE void add_to(float *sum, float x) {
+#if defined(__CUDACC__)
+  asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(sum), "f"(x) : "memory");
+#else
+  *sum += x;
+#endif
+}
+
+RPINN_INLINE float sum_at(const float *sum) {
+#if defined(__CUDACC__)
+  float value;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(sum) : "memory");
+  return value;
+#else
+  return *sum;
 #endif
 }
 
@@ -610,8 +654,8 @@ template <class S> RPINN_INLINE EntryColumns<S> entry_columns(const RpinnFusedLa
   RPINN_UNROLL
   for (int j = 0; j < S::GRADIENT_COLUMNS; j++) {
     int column = S::gradient_column(own, j);
-    columns.is_there[j] = column < layer.num_in;
-    columns.column[j] = column < layer.num_in ? column : layer.num_in - 1;
+    columns.is_there[j] = column < S::width(layer.num_in);
+    columns.column[j] = column < S::width(layer.num_in) ? column : S::width(layer.num_in) - 1;
   }
   return columns;
 }
@@ -624,14 +668,13 @@ template <class S> struct EntryRow {
 
   RPINN_INLINE_METHOD void load(const Settling &how, const RpinnFusedLayer &layer, const GradientPlace &own,
                                 const EntryColumns<S> &columns, int i) {
-    int row = S::gradient_row(own, i), place = layer.layout_weights + (row < layer.num_out ? row : layer.num_out - 1) * layer.layout_stride;
+    int row = S::gradient_row(own, i), place = layer.layout_weights + (row < S::width(layer.num_out) ? row : S::width(layer.num_out) - 1) * layer.layout_stride;
     clear();
-    if (!how.is_first)
+    if (!S::HAS_ONE_MATRIX && !how.is_first)
       RPINN_UNROLL
-      for (int j = 0; j < COUNT; j++) before[j] = how.gradient[place + columns.column[j]];
-    if (how.is_adam && how.is_last)
-      RPINN_UNROLL
-      for (int j = 0; j < COUNT; j++) record[j] = load_now(how.records + place + columns.column[j]);
+      for (int j = 0; j < COUNT; j++) before[j] = sum_at(how.gradient + place + columns.column[j]);
+    RPINN_UNROLL
+    for (int j = 0; j < COUNT; j++) record[j] = load_now(how.records + place + columns.column[j]);
   }
   RPINN_INLINE_METHOD void clear() {
     RPINN_UNROLL
@@ -640,18 +683,12 @@ template <class S> struct EntryRow {
       record[j] = Four<float>{{0, 0, 0, 0}};
     }
   }
-  /* sums: where those of the row lie */
+  /* Of the last tile, in an iteration. sums: where those of the row lie */
   RPINN_INLINE_METHOD void settle(const Settling &how, const RpinnFusedLayer &layer, const GradientPlace &own,
                                   const EntryColumns<S> &columns, int i, float *weights, const float *sums) {
     int row = S::gradient_row(own, i), place = layer.layout_weights + row * layer.layout_stride;
-    bool has_row = row < layer.num_out;
+    bool has_row = row < S::width(layer.num_out);
     float *of_row = weights + S::weight_place(0, row);
-    if (!how.is_adam || !how.is_last) {
-      RPINN_UNROLL
-      for (int j = 0; j < COUNT; j++)
-        if (has_row && columns.is_there[j]) how.gradient[place + columns.column[j]] = sums[j] + before[j];
-      return;
-    }
     RPINN_UNROLL
     for (int j = 0; j < COUNT; j++) {
       bool is_there = has_row && columns.is_there[j];
@@ -663,7 +700,28 @@ template <class S> struct EntryRow {
   }
 };
 
-/* Sums of a thread's entries wait in its places of the plane of activations, [thread][entry], an odd number of floats apart. */
+/* Sums of a thread's entries to those of the tiles before, or to the gradient where that is what is wanted. */
+template <class S>
+RPINN_INLINE void add_entries(const Settling &how, const RpinnFusedLayer &layer, const GradientPlace &own, const typename S::GradientSums &sums) {
+  const EntryColumns<S> columns = entry_columns<S>(layer, own);
+  const bool begins = S::HAS_ONE_MATRIX || how.is_first;
+  RPINN_UNROLL
+  for (int i = 0; i < S::GRADIENT_ROWS; i++) {
+    const int row = S::gradient_row(own, i);
+    float *to = how.gradient + layer.layout_weights + row * layer.layout_stride;
+    RPINN_UNROLL
+    for (int j = 0; j < S::GRADIENT_COLUMNS; j++) {
+      if (row >= S::width(layer.num_out) || !columns.is_there[j]) continue;
+      if (begins)
+        to[columns.column[j]] = sums[i][j];
+      else
+        add_to(to + columns.column[j], sums[i][j]);
+    }
+  }
+}
+
+/* Sums of a thread's entries wait in its places of the plane of activations, [thread][entry], an odd number of floats apart; those of a field's
+ * only matrix stay in registers from the first tile to the last. */
 template <class S> RPINN_INLINE float *entries_of(const FusedBlock<S> &block, int thread) {
   return block.activations() + thread * S::ENTRIES_STEP;
 }
@@ -674,21 +732,21 @@ template <class S> RPINN_INLINE void store_entries(const FusedBlock<S> &block, i
     for (int j = 0; j < S::GRADIENT_COLUMNS; j++) entries_of(block, thread)[i * S::GRADIENT_COLUMNS + j] = sums[i][j];
 }
 
-/* The weights of a hidden layer, of which `first` has been asked for. */
+/* The weights of a hidden layer. sums: of the thread's entries, row by row; rows: the first ones of them, but for one, have been asked for. */
 template <class S>
 RPINN_INLINE void settle_weights(const FusedBlock<S> &block, const Settling &how, const RpinnFusedLayer &layer,
-                                 const GradientPlace &own, int thread, EntryRow<S> &first) {
+                                 const GradientPlace &own, const float *sums, EntryRow<S> (&rows)[S::ROWS_AT_HAND]) {
+  enum { AT_HAND = S::ROWS_AT_HAND, UNROLL = S::HAS_ONE_MATRIX ? S::GRADIENT_ROWS : 1 };
   const EntryColumns<S> columns = entry_columns<S>(layer, own);
-  const float *sums = entries_of(block, thread);
   float *weights = block.shared + layer.weights;
-  EntryRow<S> second;
-  RPINN_UNROLL_ONE
-  for (int i = 0; i < S::GRADIENT_ROWS; i += 2, sums += 2 * S::GRADIENT_COLUMNS) {
-    second.load(how, layer, own, columns, i + 1);
-    first.settle(how, layer, own, columns, i, weights, sums);
-    if (i + 2 < S::GRADIENT_ROWS) first.load(how, layer, own, columns, i + 2);
-    second.settle(how, layer, own, columns, i + 1, weights, sums + S::GRADIENT_COLUMNS);
-  }
+  RPINN_UNROLL_SIZES
+  for (int first = 0; first < S::GRADIENT_ROWS; first += AT_HAND)
+    RPINN_UNROLL
+    for (int i = 0; i < AT_HAND; i++) {
+      const int row = first + i, next = row + AT_HAND - 1;
+      if (next < S::GRADIENT_ROWS) rows[(i + AT_HAND - 1) % AT_HAND].load(how, layer, own, columns, next);
+      if (row < S::GRADIENT_ROWS) rows[i].settle(how, layer, own, columns, row, weights, sums + row * S::GRADIENT_COLUMNS);
+    }
 }
 
 /* ---- the way back ---- */
@@ -716,16 +774,17 @@ RPINN_INLINE void store_first_sums(float *to, const FusedInputs<S> &inputs, cons
 template <class S, int SHAPE> RPINN_INLINE void reverse_last(const FusedBlock<S> &block, const FusedField<S> &field, int thread,
                                                              FusedOwn<S> &own) {
   typedef FusedChannels<S, SHAPE> Channels;
-  const int C = Channels::C, level = field.field->num_hidden - 1;
+  const int C = Channels::C, level = hidden_of(field) - 1;
   const RpinnFusedLayer &layer = field.layers[level], &output = field.layers[level + 1];
   FusedPlace place;
-  if (!find_place<S>(thread, layer.out_groups, place)) return;
+  if (!find_place<S>(thread, groups_of<S>(layer.out_groups), place)) return;
   typename Channels::Jet jet = jet_of<S, SHAPE>(field);
-  const float *kept = kept_place(block, field, level, thread);
-  int rows = padded_rows<S>(layer.num_out);
+  int rows = padded_rows<S>(S::width(layer.num_out));
   float out[2][C];
+  KeptRows<S, C> kept = {kept_place(block, field, level, thread), rows, {}};
+  if (S::has_several_fields(block.fused->keeps_last)) kept.ask(block, place, 0);
   load_row<S, C>(block.shared + field.field->outputs + 2 * place.pair, out);
-  if (!block.fused->keeps_last)
+  if (!S::has_several_fields(block.fused->keeps_last))
     RPINN_UNROLL
     for (int c = 0; c < C; c++)
       store_two(block.bars() + S::row(place, 0) * Channels::ROW + c * S::POINTS + 2 * place.pair, own.first[c][0], own.first[c][1]);
@@ -735,8 +794,8 @@ template <class S, int SHAPE> RPINN_INLINE void reverse_last(const FusedBlock<S>
     float *at = block.bars() + row * Channels::ROW + 2 * place.pair;
     float z[2][C], bar[2][C], weight = block.shared[output.weights + row], sum = 0;
     if (!S::has_room(row, rows)) continue;
-    if (block.fused->keeps_last)
-      load_kept<S, C>(block, kept, i, z);
+    if (S::has_several_fields(block.fused->keeps_last))
+      kept.take(block, place, i, z);
     else
       load_row<S, C>(at, z);
     RPINN_UNROLL
@@ -759,7 +818,7 @@ template <class S, int SHAPE> RPINN_INLINE void reverse_last(const FusedBlock<S>
 template <class S, int SHAPE> RPINN_INLINE void reverse_begin(const FusedBlock<S> &block, const FusedField<S> &field, int thread,
                                                               FusedOwn<S> &own) {
   reverse_last<S, SHAPE>(block, field, thread, own);
-  if (block.fused->makes_again) activate_again<S, SHAPE>(block, field, field.field->num_hidden - 2, thread);
+  if (S::has_several_matrices(block.fused->makes_again)) activate_again<S, SHAPE>(block, field, hidden_of(field) - 2, thread);
 }
 
 /* The sum over the points of a row of the plane. */
@@ -776,16 +835,16 @@ template <class S> RPINN_INLINE float sum_of_points(const float *from) {
 
 /* Sums of the weights to the output, [unit][pair] behind the entries of all threads. */
 template <class S> RPINN_INLINE float *output_sums(const FusedBlock<S> &block) {
-  return entries_of(block, block.fused->num_threads);
+  return entries_of(block, threads_of(block));
 }
 template <class S>
 RPINN_INLINE void store_output_sums(const FusedBlock<S> &block, const FusedField<S> &field, int thread) {
-  const RpinnFusedLayer &last = field.layers[field.field->num_hidden - 1];
+  const RpinnFusedLayer &last = field.layers[hidden_of(field) - 1];
   FusedPlace place;
-  if (!find_place<S>(thread, last.out_groups, place)) return;
-  RPINN_UNROLL_ONE
+  if (!find_place<S>(thread, groups_of<S>(last.out_groups), place)) return;
+  RPINN_UNROLL /* one load does not wait for another */
   for (int i = 0; i < S::ROWS; i++)
-    if (S::row(place, i) < last.num_out) output_sums(block)[S::row(place, i) * (S::PAIRS | 1) + place.pair] = rows_of(block, thread).output[i];
+    if (S::row(place, i) < S::width(last.num_out)) output_sums(block)[S::row(place, i) * (S::PAIRS | 1) + place.pair] = rows_of(block, thread).output[i];
 }
 
 /* What came back to the outputs of a hidden layer, through its activation: the bars of the level below, or of the first layer the sums
@@ -797,8 +856,9 @@ RPINN_INLINE void reverse_activation(const FusedBlock<S> &block, const FusedFiel
   const int C = Channels::C, ROW = IS_FIRST && SHAPE == 0 ? S::row_size(1 + S::FIRSTS) : Channels::ROW;
   typename Channels::Jet jet = jet_of<S, SHAPE>(field);
   FusedInputs<S> inputs = inputs_of(block, field, place.pair);
-  const float *kept = IS_FIRST ? 0 : kept_place(block, field, level, thread);
-  int rows = padded_rows<S>(field.layers[level].num_out);
+  int rows = padded_rows<S>(S::width(field.layers[level].num_out));
+  KeptRows<S, C> kept = {IS_FIRST ? 0 : kept_place(block, field, level, thread), rows, {}};
+  if (!IS_FIRST) kept.ask(block, place, 0);
   store_sums<S, C, ROW>(block.bars(), place, rows, sums);
   RPINN_UNROLL_ONE
   for (int i = 0; i < S::ROWS; i++) {
@@ -809,7 +869,7 @@ RPINN_INLINE void reverse_activation(const FusedBlock<S> &block, const FusedFiel
     if constexpr (IS_FIRST)
       first_jet<S, SHAPE>(block, field, inputs, row, z);
     else
-      load_kept<S, C>(block, kept, i, z);
+      kept.take(block, place, i, z);
     load_row<S, C>(at, bar);
     jet.reverse(z[0], bar[0]);
     jet.reverse(z[1], bar[1]);
@@ -828,42 +888,48 @@ RPINN_INLINE void reverse_layer(const FusedBlock<S> &block, const FusedField<S> 
   const RpinnFusedLayer layer = field.layers[level];
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     SettledOne bias;
-    if (thread < layer.num_out)
+    if (thread < S::width(layer.num_out))
       bias.load(how, layer.layout_bias + thread);
     else
       bias.clear();
     GradientPlace entries = S::gradient_place(thread, layer);
     if (entries.works)
-      S::template gradient<C>(layer, entries, block.bars(), block.activations(), own.gradient);
+      S::template gradient<C>(layer, entries, block.bars(), block.activations(), !S::HAS_ONE_MATRIX || how.is_first, own.gradient);
     else
       clear_entries<S>(own.gradient);
     FusedPlace place;
-    if (find_place<S>(thread, layer.in_groups, place)) {
+    if (find_place<S>(thread, groups_of<S>(layer.in_groups), place)) {
       S::template backward<C>(layer, place, block.shared + layer.weights, block.bars(), own.sums);
       clear_sums<S, C>(own.sums);
     } else {
       clear_sums<S, 0>(own.sums);
     }
-    if (thread < layer.num_out)
+    if (thread < S::width(layer.num_out))
       bias.settle(how, block.shared + layer.bias + thread, sum_of_points<S>(block.bars() + thread * Channels::ROW));
   });
   each_thread(block, [&](int thread, FusedOwn<S> &own) {
     FusedPlace place;
     GradientPlace entries = S::gradient_place(thread, layer);
-    EntryRow<S> row;
-    if (entries.works) {
-      store_entries<S>(block, thread, own.gradient);
-      row.load(how, layer, entries, entry_columns<S>(layer, entries), 0);
+    EntryRow<S> rows[S::ROWS_AT_HAND];
+    const bool settles = entries.works && how.is_adam && how.is_last;
+    const float *sums = S::HAS_ONE_MATRIX ? &own.gradient[0][0] : entries_of(block, thread);
+    if (settles) {
+      if (!S::HAS_ONE_MATRIX) store_entries<S>(block, thread, own.gradient);
+      const EntryColumns<S> columns = entry_columns<S>(layer, entries);
+      RPINN_UNROLL
+      for (int i = 0; i + 1 < S::ROWS_AT_HAND; i++) rows[i].load(how, layer, entries, columns, i);
     } else {
-      row.clear();
+      RPINN_UNROLL
+      for (int i = 0; i + 1 < S::ROWS_AT_HAND; i++) rows[i].clear();
+      if (entries.works && (!S::HAS_ONE_MATRIX || how.is_last)) add_entries<S>(how, layer, entries, own.gradient);
     }
-    if (find_place<S>(thread, layer.in_groups, place)) {
+    if (find_place<S>(thread, groups_of<S>(layer.in_groups), place)) {
       if (level > 1)
         reverse_activation<S, SHAPE, false>(block, field, level - 1, thread, place, own.sums);
       else
         reverse_activation<S, SHAPE, true>(block, field, level - 1, thread, place, own.sums);
     }
-    if (entries.works) settle_weights<S>(block, how, layer, entries, thread, row);
+    if (settles) settle_weights<S>(block, how, layer, entries, sums, rows);
     if (level == 1) store_output_sums(block, field, thread);
   });
 }
@@ -882,11 +948,11 @@ template <class S> RPINN_INLINE float sum_of_pairs(const float *from) {
 /* Parameters of the first layer, then of the output layer, a thread each. */
 template <class S>
 RPINN_INLINE void settle_small(const FusedBlock<S> &block, const FusedField<S> &field, const Settling &how, int thread) {
-  const RpinnFusedLayer &first = field.layers[0], &output = field.layers[field.field->num_hidden];
-  const int width = first.num_out, count = (1 + first.num_in) * width, row_step = first_sums_row<S>(field.use->shape);
-  for (int index = thread; index <= count + output.num_in; index += block.fused->num_threads) {
+  const RpinnFusedLayer &first = field.layers[0], &output = field.layers[hidden_of(field)];
+  const int width = S::width(first.num_out), count = (1 + first.num_in) * width, row_step = first_sums_row<S>(field.use->shape);
+  for (int index = thread; index <= count + S::width(output.num_in); index += threads_of(block)) {
     int input = (index >= width) + (index >= 2 * width) - 1, row = index - (input + 1) * width, last = index - count;
-    bool is_first = index < count, is_bias = last == output.num_in;
+    bool is_first = index < count, is_bias = last == S::width(output.num_in);
     int place = is_first && input < 0 ? first.layout_bias + row
                 : is_first            ? first.layout_weights + row * first.layout_stride + input
                 : is_bias             ? output.layout_bias
@@ -912,7 +978,7 @@ template <class S> RPINN_INLINE void field_reverse(const FusedBlock<S> &block, c
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
   });
-  for (int level = field.field->num_hidden - 1; level > 0; level--) {
+  for (int level = hidden_of(field) - 1; level > 0; level--) {
 #define RPINN_CALL(SHAPE) reverse_layer<S, SHAPE>(block, field, how, level)
     RPINN_WITH_FUSED_SHAPE(*field.use, RPINN_CALL);
 #undef RPINN_CALL
@@ -930,7 +996,7 @@ template <class S> RPINN_INLINE void field_reverse(const FusedBlock<S> &block, c
 
 template <class S> RPINN_INLINE void settle_unknowns(const FusedBlock<S> &block, const double *slopes, const Settling &how) {
   const RpinnDeviceWork &work = *block.work;
-  int count = work.num_unknowns, parts = block.fused->num_threads / (count ? count : 1);
+  int count = work.num_unknowns, parts = threads_of(block) / (count ? count : 1);
   double *scratch = (double *)(block.shared + block.fused->activations);
   if (!count) return;
   each_thread(block, [&](int thread, FusedOwn<S> &) {
@@ -956,12 +1022,12 @@ template <class S> RPINN_INLINE void sum_energies(const FusedBlock<S> &block, co
     const RpinnDeviceItem &item = work.items[t];
     each_thread(block, [&](int thread, FusedOwn<S> &) {
       double sum = 0;
-      for (int i = thread; i < item.num_rows; i += block.fused->num_threads) sum += squares[item.first_result + i];
+      for (int i = thread; i < item.num_rows; i += threads_of(block)) sum += squares[item.first_result + i];
       scratch[thread] = sum;
     });
     each_thread(block, [&](int thread, FusedOwn<S> &) {
       double sum = 0;
-      for (int i = 0; thread == 0 && i < block.fused->num_threads; i++) sum += scratch[i];
+      for (int i = 0; thread == 0 && i < threads_of(block); i++) sum += scratch[i];
       if (thread == 0) term_sums[t] = sum;
     });
   }
@@ -971,14 +1037,14 @@ template <class S> RPINN_INLINE void sum_energies(const FusedBlock<S> &block, co
 
 template <class S, class Move> RPINN_INLINE void move_parameters(const FusedBlock<S> &block, int thread, Move move) {
   const RpinnDeviceWork &work = *block.work;
-  int step = block.fused->num_threads;
-  for (int f = 0; f < work.num_fields; f++) {
+  int step = threads_of(block);
+  for (int f = 0; f < S::fields(work.num_fields); f++) {
     const RpinnFusedField &field = *block.field(f);
-    for (int l = 0; l <= field.num_hidden; l++) {
+    for (int l = 0; l <= S::hidden(field.num_hidden); l++) {
       const RpinnFusedLayer layer = *block.layer(field.first_layer + l);
       for (int i = thread; i < layer.num_in * layer.num_out; i += step) {
         int m = i / layer.num_in, k = i % layer.num_in;
-        int place = l == 0 ? k * layer.padded + m : l == field.num_hidden ? k : S::weight_place(k, m);
+        int place = l == 0 ? k * layer.padded + m : l == S::hidden(field.num_hidden) ? k : S::weight_place(k, m);
         move(layer.layout_weights + m * layer.layout_stride + k, layer.weights + place);
       }
       for (int i = thread; i < layer.num_out; i += step) move(layer.layout_bias + i, layer.bias + i);
@@ -989,7 +1055,7 @@ template <class S, class Move> RPINN_INLINE void move_parameters(const FusedBloc
 
 template <class S> RPINN_INLINE void clear_shared(const FusedBlock<S> &block) {
   each_thread(block, [&](int thread, FusedOwn<S> &) {
-    for (int i = thread; i < block.fused->shared_size; i += block.fused->num_threads) block.shared[i] = 0;
+    for (int i = thread; i < block.fused->shared_size; i += threads_of(block)) block.shared[i] = 0;
   });
 }
 
@@ -1010,7 +1076,7 @@ template <class S> RPINN_INLINE void store_parameters(const FusedBlock<S> &block
 /* ---- the whole ---- */
 
 template <class S> RPINN_INLINE void fused_tile(const FusedBlock<S> &block, const Settling &how, int tile) {
-  int num_fields = block.work->num_fields;
+  int num_fields = S::fields(block.work->num_fields);
   const RpinnFusedUse *uses = block.template table<RpinnFusedUse>(block.fused->uses) + tile * num_fields;
   for (int f = 0; f < num_fields; f++) {
     FusedField<S> field = {block.field(f), block.layer(block.field(f)->first_layer), uses + f};
@@ -1042,25 +1108,26 @@ template <class S> RPINN_INLINE void load_tables(const FusedBlock<S> &block) {
   Four<float> *to = (Four<float> *)(block.shared + fused.shared_size);
   each_thread(block, [&](int thread, FusedOwn<S> &) {
     int count = fused.tables_bytes / 16, num_programs = fused.program_bytes / 16;
-    for (int i = thread; i < count; i += fused.num_threads) to[i] = tables[i];
-    for (int i = thread; i < num_programs; i += fused.num_threads) to[count + i] = programs[i];
+    for (int i = thread; i < count; i += threads_of(block)) to[i] = tables[i];
+    for (int i = thread; i < num_programs; i += threads_of(block)) to[count + i] = programs[i];
   });
 }
 
-/* Member k of a launch. own, rows: one for the thread, or on the host one for every thread. */
+/* Share `share` of member k of a launch. own, rows: one for the thread, or on the host one for every thread. */
 template <class S>
 RPINN_INLINE void run_fused(const RpinnDeviceWork &work, const RpinnFusedWork &fused, const RpinnDeviceCall &call, int64_t k,
-                            float *shared, FusedOwn<S> *own, FusedRows<S> *rows) {
+                            int share, float *shared, FusedOwn<S> *own, FusedRows<S> *rows) {
   FusedBlock<S> block = {&work, &fused, &call, k, shared, own, rows};
   load_tables(block);
   bool is_adam = call.task == RPINN_TASK_ADAM;
-  int num_steps = is_adam ? call.num_steps : 1;
+  const int num_steps = is_adam ? call.num_steps : 1;
+  const int first = (int)((int64_t)num_steps * share / call.num_shares), end = (int)((int64_t)num_steps * (share + 1) / call.num_shares);
   load_parameters(block, (const float *)block.in_layout(call.theta));
-  for (int step = 0; step < num_steps; step++) {
+  for (int step = first; step < end; step++) {
     if (is_adam && step + 1 == num_steps) store_parameters(block, block.in_layout(call.theta_before));
     fused_gradient(block, step);
   }
-  if (is_adam || call.task == RPINN_TASK_ENERGY) sum_energies(block, squares_of(block), call.term_sums + k * work.num_items);
+  if ((is_adam || call.task == RPINN_TASK_ENERGY) && end == num_steps) sum_energies(block, squares_of(block), call.term_sums + k * work.num_items);
   if (is_adam) store_parameters(block, block.in_layout(call.theta));
 }
 

@@ -32,9 +32,23 @@ struct GradientPlace {
   bool works;
 };
 
-template <int FIRSTS_, int POINTS_, int MOST_GROUPS, int UNITS, int ROOM_, int GRADIENT_ROWS_, int GRADIENT_COLUMNS_,
+/* What the compiler knows of the networks, see RPINN_FUSED_LIST; each is given what the tables state. */
+template <int THREADS, int WIDTH, int HIDDEN, int FIELDS> struct FusedSizes {
+  /* The weights of one matrix are few enough for sums over all tiles to stay in registers. */
+  enum { IS_KNOWN = WIDTH > 0, HAS_ONE_MATRIX = HIDDEN == 2 && FIELDS == 1 };
+  static RPINN_INLINE_METHOD int threads(int stated) { return IS_KNOWN ? THREADS : stated; }
+  static RPINN_INLINE_METHOD int width(int stated) { return IS_KNOWN ? WIDTH : stated; } /* of a hidden layer */
+  static RPINN_INLINE_METHOD int groups(int stated, int units) { return IS_KNOWN ? (WIDTH + units - 1) / units : stated; }
+  static RPINN_INLINE_METHOD int hidden(int stated) { return IS_KNOWN ? HIDDEN : stated; }
+  static RPINN_INLINE_METHOD int fields(int stated) { return IS_KNOWN ? FIELDS : stated; }
+  /* … of several fields or of more than two hidden layers */
+  static RPINN_INLINE_METHOD bool has_several_fields(bool stated) { return IS_KNOWN ? FIELDS > 1 : stated; }
+  static RPINN_INLINE_METHOD bool has_several_matrices(bool stated) { return IS_KNOWN ? FIELDS > 1 || HIDDEN > 2 : stated; }
+};
+
+template <int FIRSTS_, int POINTS_, int MOST_GROUPS, class Sizes, int UNITS, int ROOM_, int GRADIENT_ROWS_, int GRADIENT_COLUMNS_,
           int IS_SQUARE>
-struct FusedFloat {
+struct FusedFloat : Sizes {
   enum {
     FIRSTS = FIRSTS_,
     MOST_CHANNELS = 2 + FIRSTS_,
@@ -46,6 +60,7 @@ struct FusedFloat {
     FOURS = ROOM % 4 ? 0 : ROWS / 4 * 4, /* weights that are loaded by fours, which begin at multiples of four */
     STRIDE = ROOM * MOST_GROUPS,
     INNER = GROUP_ROWS, /* units of a plane are padded to a multiple of this */
+    ROWS_AT_HAND = Sizes::HAS_ONE_MATRIX ? 3 : 2, /* of a gradient, whose records are on their way or in use */
     PARTS = 1, /* of a group, into which the sum over its units falls */
     GRADIENT_ROWS = GRADIENT_ROWS_,
     GRADIENT_COLUMNS = GRADIENT_COLUMNS_,
@@ -54,7 +69,8 @@ struct FusedFloat {
   typedef float Sums[ROWS][MOST_CHANNELS][2];
   typedef float GradientSums[GRADIENT_ROWS][GRADIENT_COLUMNS];
 
-  static RPINN_INLINE_METHOD FusedPlace place(int thread, int groups) {
+  static RPINN_INLINE_METHOD FusedPlace place(int thread, int stated) {
+    const int groups = Sizes::groups(stated, UNITS);
     FusedPlace own;
     own.unit = 0;
     if (thread < 16 * groups) {
@@ -78,12 +94,13 @@ struct FusedFloat {
   /* The loads of one inner index are made during the products of another; those behind the last are not used. */
   template <int C> static RPINN_INLINE_METHOD void forward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
                                                            const float *A, Sums &sums) {
+    enum { UNROLL = Sizes::IS_KNOWN ? 3 : 1 };
     const float *w = W + own.group * ROOM, *a = A + 2 * own.pair;
     clear<C>(sums);
     Inner<C> one, two;
     one.load(w, a);
-    RPINN_UNROLL_ONE
-    for (int k = 0; k < layer.num_in; k += 2) {
+    RPINN_UNROLL_SIZES
+    for (int k = 0; k < Sizes::width(layer.num_in); k += 2) {
       two.load(w, a);
       one.multiply(sums);
       one.load(w, a);
@@ -96,7 +113,7 @@ struct FusedFloat {
     const float *w = W + own.group * ROWS * STRIDE, *z = bars + 2 * own.pair;
     clear<C>(sums);
     RPINN_UNROLL_ONE
-    for (int group = 0; group < layer.out_groups; group++, w += ROOM - GROUP_ROWS)
+    for (int group = 0; group < Sizes::groups(layer.out_groups, UNITS); group++, w += ROOM - GROUP_ROWS)
       RPINN_UNROLL_ONE
       for (int m = 0; m < GROUP_ROWS; m += 2, w += 2, z += 2 * row_size(C)) {
         Two first[C], second[C];
@@ -121,8 +138,8 @@ struct FusedFloat {
 
   static RPINN_INLINE_METHOD GradientPlace gradient_place(int thread, const RpinnFusedLayer &layer) {
     GradientPlace own;
-    own.row_step = (layer.num_out + GRADIENT_ROWS - 1) / GRADIENT_ROWS;
-    own.column_step = (layer.num_in + GRADIENT_COLUMNS - 1) / GRADIENT_COLUMNS;
+    own.row_step = (Sizes::width(layer.num_out) + GRADIENT_ROWS - 1) / GRADIENT_ROWS;
+    own.column_step = (Sizes::width(layer.num_in) + GRADIENT_COLUMNS - 1) / GRADIENT_COLUMNS;
     if (IS_SQUARE) {
       enum { DOWN = RPINN_FUSED_SQUARE_ROWS, ACROSS = RPINN_FUSED_SQUARE_COLUMNS };
       int across = (own.column_step + ACROSS - 1) / ACROSS, down = (own.row_step + DOWN - 1) / DOWN, warp = thread / 32;
@@ -142,19 +159,19 @@ struct FusedFloat {
   static RPINN_INLINE_METHOD int gradient_column(const GradientPlace &own, int j) { return own.column + j * own.column_step; }
 
   template <int C> static RPINN_INLINE_METHOD void gradient(const RpinnFusedLayer &layer, const GradientPlace &own, const float *bars,
-                                                            const float *A, GradientSums &sums) {
+                                                            const float *A, bool begins, GradientSums &sums) {
     const float *z[GRADIENT_ROWS], *a[GRADIENT_COLUMNS];
     RPINN_UNROLL
     for (int i = 0; i < GRADIENT_ROWS; i++) {
       int row = gradient_row(own, i);
-      z[i] = bars + (row < layer.num_out ? row : 0) * row_size(C);
+      z[i] = bars + (row < Sizes::width(layer.num_out) ? row : 0) * row_size(C);
       RPINN_UNROLL
-      for (int j = 0; j < GRADIENT_COLUMNS; j++) sums[i][j] = 0;
+      for (int j = 0; j < GRADIENT_COLUMNS && begins; j++) sums[i][j] = 0;
     }
     RPINN_UNROLL
     for (int j = 0; j < GRADIENT_COLUMNS; j++) {
       int column = gradient_column(own, j);
-      a[j] = A + (column < layer.num_in ? column : 0) * row_size(C);
+      a[j] = A + (column < Sizes::width(layer.num_in) ? column : 0) * row_size(C);
     }
     RPINN_UNROLL_THREE
     for (int q = 0; q < C * POINTS; q += 4) {
@@ -216,9 +233,9 @@ private:
   };
 };
 
-template <int FIRSTS, int POINTS, int MOST_GROUPS>
-using FusedTen = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_TEN_UNITS, RPINN_FUSED_TEN_ROOM, RPINN_FUSED_TEN_ROWS, RPINN_FUSED_TEN_COLUMNS, RPINN_FUSED_TEN_IS_SQUARE>;
-template <int FIRSTS, int POINTS, int MOST_GROUPS>
-using FusedFour = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, RPINN_FUSED_FOUR_UNITS, RPINN_FUSED_FOUR_ROOM, RPINN_FUSED_FOUR_ROWS, RPINN_FUSED_FOUR_COLUMNS, RPINN_FUSED_FOUR_IS_SQUARE>;
+template <int FIRSTS, int POINTS, int MOST_GROUPS, class Sizes>
+using FusedTen = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, Sizes, RPINN_FUSED_TEN_UNITS, RPINN_FUSED_TEN_ROOM, RPINN_FUSED_TEN_ROWS, RPINN_FUSED_TEN_COLUMNS, RPINN_FUSED_TEN_IS_SQUARE>;
+template <int FIRSTS, int POINTS, int MOST_GROUPS, class Sizes>
+using FusedFour = FusedFloat<FIRSTS, POINTS, MOST_GROUPS, Sizes, RPINN_FUSED_FOUR_UNITS, RPINN_FUSED_FOUR_ROOM, RPINN_FUSED_FOUR_ROWS, RPINN_FUSED_FOUR_COLUMNS, RPINN_FUSED_FOUR_IS_SQUARE>;
 
 #endif

@@ -10,7 +10,7 @@
 #include "fused_products.cuh"
 #include "tensor_tiles.cuh"
 
-template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
+template <int FIRSTS_, int POINTS_, int MOST_GROUPS, class Sizes> struct FusedTf32 : Sizes {
   enum {
     FIRSTS = FIRSTS_,
     MOST_CHANNELS = 2 + FIRSTS_,
@@ -21,6 +21,7 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
     GROUP_ROWS = RPINN_FUSED_TF32_UNITS,
     STRIDE = RPINN_FUSED_TF32_UNITS * MOST_GROUPS + RPINN_FUSED_TF32_SPARE,
     INNER = RPINN_FUSED_TF32_INNER,
+    ROWS_AT_HAND = 2,
     PARTS = 8,
     GRADIENT_ROWS = RPINN_FUSED_TF32_ROWS / 8,
     GRADIENT_COLUMNS = RPINN_FUSED_TF32_COLUMNS / 4,
@@ -47,12 +48,12 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
 
   static RPINN_INLINE_METHOD GradientPlace gradient_place(int thread, const RpinnFusedLayer &layer) {
     GradientPlace own;
-    int across = (layer.num_in + RPINN_FUSED_TF32_COLUMNS - 1) / RPINN_FUSED_TF32_COLUMNS, warp = thread / 32;
+    int across = (Sizes::width(layer.num_in) + RPINN_FUSED_TF32_COLUMNS - 1) / RPINN_FUSED_TF32_COLUMNS, warp = thread / 32;
     own.row_step = 8;
     own.column_step = 8;
     own.row = warp / across * RPINN_FUSED_TF32_ROWS + thread % 32 / 4;
     own.column = warp % across * RPINN_FUSED_TF32_COLUMNS + 2 * (thread % 4);
-    own.works = warp / across * RPINN_FUSED_TF32_ROWS < layer.num_out;
+    own.works = warp / across * RPINN_FUSED_TF32_ROWS < Sizes::width(layer.num_out);
     return own;
   }
   static RPINN_INLINE_METHOD int gradient_row(const GradientPlace &own, int i) { return own.row + 8 * i; }
@@ -62,26 +63,27 @@ template <int FIRSTS_, int POINTS_, int MOST_GROUPS> struct FusedTf32 {
   template <int C> static RPINN_INLINE_METHOD void forward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
                                                            const float *A, Sums &sums) {
     const int lane = threadIdx.x % 4;
-    product<C>(layer.num_in, W + lane * STRIDE + GROUP_ROWS * own.group + own.unit, STRIDE, 1,
+    product<C>(Sizes::width(layer.num_in), W + lane * STRIDE + GROUP_ROWS * own.group + own.unit, STRIDE, 1,
                A + lane * row_size(C) + own.pair / 4 * 8 + own.unit, sums);
   }
   template <int C> static RPINN_INLINE_METHOD void backward(const RpinnFusedLayer &layer, const FusedPlace &own, const float *W,
                                                             const float *bars, Sums &sums) {
     const int lane = threadIdx.x % 4;
-    product<C>(layer.num_out, W + (GROUP_ROWS * own.group + own.unit) * STRIDE + lane, 1, STRIDE,
+    product<C>(Sizes::width(layer.num_out), W + (GROUP_ROWS * own.group + own.unit) * STRIDE + lane, 1, STRIDE,
                bars + lane * row_size(C) + own.pair / 4 * 8 + own.unit, sums);
   }
 
   template <int C> static RPINN_INLINE_METHOD void gradient(const RpinnFusedLayer &layer, const GradientPlace &own, const float *bars,
-                                                            const float *A, GradientSums &sums) {
-    const int lane = threadIdx.x % 4, rows = padded(layer.num_out), columns = padded(layer.num_in);
+                                                            const float *A, bool begins, GradientSums &sums) {
+    const int lane = threadIdx.x % 4, rows = padded(Sizes::width(layer.num_out)), columns = padded(Sizes::width(layer.num_in));
     const float *z[4], *a[2];
     float tiles[2][2][4];
     RPINN_UNROLL
     for (int i = 0; i < 4; i++) {
       int row = gradient_row(own, i);
       z[i] = bars + (row < rows ? row : 0) * row_size(C) + lane;
-      tiles[i / 2][i % 2][0] = tiles[i / 2][i % 2][1] = tiles[i / 2][i % 2][2] = tiles[i / 2][i % 2][3] = 0;
+      RPINN_UNROLL
+      for (int j = 0; j < 4; j++) tiles[i / 2][j / 2][i % 2 * 2 + j % 2] = begins ? 0.0f : sums[i][j];
     }
     RPINN_UNROLL
     for (int j = 0; j < 2; j++) {
@@ -166,14 +168,14 @@ private:
         }
   }
   template <int C> static void gradient(const RpinnFusedLayer &layer, const GradientPlace &own, const float *bars, const float *A,
-                                        GradientSums &sums) {
+                                        bool begins, GradientSums &sums) {
     for (int i = 0; i < GRADIENT_ROWS; i++)
       for (int j = 0; j < GRADIENT_COLUMNS; j++) {
         int row = gradient_row(own, i), column = gradient_column(own, j);
         float sum = 0;
         for (int q = 0; q < C * POINTS && row < layer.num_out && column < layer.num_in; q++)
           sum += bars[row * row_size(C) + q] * A[column * row_size(C) + q];
-        sums[i][j] = sum;
+        sums[i][j] = begins ? sum : sums[i][j] + sum;
       }
   }
 #endif

@@ -17,19 +17,28 @@ enum {
   RPINN_FUSED_MOST_CHANNELS = 2 + RPINN_FUSED_MOST_FIRST
 };
 
-/* Kernels that are compiled, from the one to try first on: X(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) with inputs of a network, points of a tile,
- * groups of units that a layer has at most, threads of a block at most, and blocks of so many that a multiprocessor is to have. PRODUCTS: how products are
- * made and laid out. In FP32 a thread has all units of a group and two points: groups of ten units with room for twelve and six times
- * five entries of a gradient where a block has few threads (TEN), groups of four and four times four entries where it has many (FOUR).
- * With tensor cores (TF32) a warp has 32 units and eight points, and 32 times 16 entries of a gradient. */
+/* Kernels that are compiled, from the one to try first on:
+ *
+ *   X(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS, WIDTH, HIDDEN, FIELDS)
+ *
+ * with inputs of a network, points of a tile, groups of units that a layer has at most, threads of a block at most, and blocks of so many that
+ * a multiprocessor is to have. PRODUCTS: how products are made and laid out. In FP32 a thread has all units of a group and two points: groups of
+ * ten units with room for twelve and six times five entries of a gradient where a block has few threads (TEN), groups of four and four times four
+ * entries where it has many (FOUR). With tensor cores (TF32) a warp has 32 units and eight points, and 32 times 16 entries of a gradient.
+ * WIDTH, HIDDEN, FIELDS: kernels for networks that all have so many hidden layers of this width, and so many of them, whose blocks have THREADS
+ * threads: what the compiler knows is neither read nor counted. 0: for all sizes. */
 #define RPINN_FUSED_LIST(X)                                                                                  \
-  X(LINE, TEN, 1, 36, 5, 384, 1)                                                                             \
-  X(PLANE, FOUR, 2, 48, 15, 384, 1)                                                                          \
-  X(WIDE, TEN, 2, 40, 8, 256, 1)                                                                             \
-  X(LINE_TF32, TF32, 1, 40, 2, 320, 2)                                                                       \
-  X(PLANE_TF32, TF32, 2, 40, 2, 320, 1)
+  X(LINE_50, TEN, 1, 36, 5, 96, 4, 50, 2, 1)                                                                 \
+  X(LINE, TEN, 1, 36, 5, 384, 1, 0, 0, 0)                                                                    \
+  X(PLANE_60, FOUR, 2, 48, 15, 384, 1, 60, 4, 2)                                                             \
+  X(PLANE, FOUR, 2, 48, 15, 384, 1, 0, 0, 0)                                                                 \
+  X(WIDE, TEN, 2, 40, 8, 256, 1, 0, 0, 0)                                                                    \
+  X(LINE_50_TF32, TF32, 1, 40, 2, 320, 2, 50, 2, 1)                                                          \
+  X(LINE_TF32, TF32, 1, 40, 2, 320, 2, 0, 0, 0)                                                              \
+  X(PLANE_60_TF32, TF32, 2, 40, 2, 320, 1, 60, 4, 2)                                                         \
+  X(PLANE_TF32, TF32, 2, 40, 2, 320, 1, 0, 0, 0)
 
-#define RPINN_FUSED_ENUMERATOR(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) RPINN_FUSED_##NAME,
+#define RPINN_FUSED_ENUMERATOR(NAME, ...) RPINN_FUSED_##NAME,
 typedef enum RpinnFusedKernel {
   RPINN_FUSED_LIST(RPINN_FUSED_ENUMERATOR) RPINN_NUM_FUSED_KERNELS
 } RpinnFusedKernel;

@@ -29,10 +29,10 @@ RPINN_FUSED_PRODUCTS_LIST(RPINN_PRODUCTS)
 typedef struct Geometry {
   const Products *products;
   size_t firsts, points, most_groups, most_threads, blocks;
+  size_t width, hidden, fields; /* of the networks that it is compiled for; 0: any */
 } Geometry;
 
-#define RPINN_GEOMETRY(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                              \
-  [RPINN_FUSED_##NAME] = {&PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS},
+#define RPINN_GEOMETRY(NAME, PRODUCTS, ...) [RPINN_FUSED_##NAME] = {&PRODUCTS, __VA_ARGS__},
 static const Geometry geometries[RPINN_NUM_FUSED_KERNELS] = {RPINN_FUSED_LIST(RPINN_GEOMETRY)};
 
 static size_t rounds(size_t count, size_t size) {
@@ -564,6 +564,19 @@ static const char *find_obstacle(const RpinnEnergyModel *model) {
   return NULL;
 }
 
+/* Are the networks those that a kernel is compiled for? */
+static bool has_sizes(const Geometry *geometry, const RpinnEnergyModel *model) {
+  if (!geometry->width) return true;
+  if (model->num_fields != geometry->fields) return false;
+  for (size_t f = 0; f < model->num_fields; f++) {
+    const RpinnNetwork *network = &model->networks[f];
+    if (network->num_layers != geometry->hidden + 1) return false;
+    for (size_t l = 1; l <= geometry->hidden; l++)
+      if (network->width[l] != geometry->width) return false;
+  }
+  return true;
+}
+
 /* All for one kernel; *reason is NULL where it takes the model. false: no memory. */
 static bool try_kernel(Builder *builder, size_t kernel, size_t shared_per_block, const char **reason) {
   const RpinnEnergyModel *model = builder->model;
@@ -575,6 +588,7 @@ static bool try_kernel(Builder *builder, size_t kernel, size_t shared_per_block,
       if (groups_of(geometry, model->networks[f].width[l]) > geometry->most_groups)
         *reason = geometry->products->is_tf32 ? "a layer is wider than 64" : "a layer is wider than 80";
   }
+  if (!has_sizes(geometry, model)) *reason = "networks have other sizes than those it is compiled for";
   if (*reason) return true;
   builder->items = RPINN_ARENA_NEW(builder->arena, ItemField, model->num_terms * model->num_fields);
   if (!builder->items) return false;
@@ -597,6 +611,8 @@ static bool try_kernel(Builder *builder, size_t kernel, size_t shared_per_block,
   place_tables(builder);
   if (builder->shared_bytes > shared_per_block)
     *reason = "they do not fit into the memory of a block of threads";
+  else if (geometry->width && builder->num_threads != geometry->most_threads)
+    *reason = "blocks have another number of threads than that it is compiled for";
   else if (builder->num_threads > geometry->most_threads || model->num_unknowns > builder->num_threads)
     *reason = "they have more layers or unknowns than a block has threads for";
   return true;

@@ -5,11 +5,11 @@
 extern "C" int rpinn_cuda_run_chains(const RpinnLaunch *launch, const RpinnDeviceWork *work, const RpinnFusedWork *fused,
                                      const RpinnDeviceCall *call, const RpinnDeviceChains *chains) {
   switch (fused->kernel) {
-#define RPINN_CASE_TEN(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
-#define RPINN_CASE_FOUR(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
-#define RPINN_CASE_TF32(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)                                                             \
-  case RPINN_FUSED_##NAME: return launch_chains<FusedTf32<FIRSTS, POINTS, GROUPS>, THREADS, BLOCKS>(launch, work, fused, call, chains);
-#define RPINN_CASE(NAME, PRODUCTS, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS) RPINN_CASE_##PRODUCTS(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS)
+#define RPINN_CASE_TEN(...)
+#define RPINN_CASE_FOUR(...)
+#define RPINN_CASE_TF32(NAME, FIRSTS, POINTS, GROUPS, THREADS, BLOCKS, ...) \
+  case RPINN_FUSED_##NAME: return launch_chains<FusedTf32<FIRSTS, POINTS, GROUPS, FusedSizes<THREADS, __VA_ARGS__>>, THREADS, BLOCKS>(launch, work, fused, call, chains);
+#define RPINN_CASE(NAME, PRODUCTS, ...) RPINN_CASE_##PRODUCTS(NAME, __VA_ARGS__)
     RPINN_FUSED_LIST(RPINN_CASE)
   default: return rpinn_cuda_run_chains_float(launch, work, fused, call, chains);
   }
