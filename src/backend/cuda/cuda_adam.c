@@ -9,10 +9,10 @@
 
 static const double launch_seconds = 0.5, share_seconds = 0.003;
 enum {
-  MOST_STEPS = 1000,
-  GROWTH = 16,
-  MOST_SHARES = 16
-}; /* of a launch; from a launch to the next; of the steps of a member */
+  MOST_STEPS = 1000, /* of a launch */
+  GROWTH = 16,       /* from a launch to the next */
+  MOST_SHARES = 16   /* of the steps of a member */
+};
 
 /* Work space of a slice. */
 typedef struct AdamWork {

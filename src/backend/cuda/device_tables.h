@@ -204,10 +204,9 @@ typedef struct RpinnDeviceCall {
   const int32_t *step_row; /* [members] which row of steps */
   const RpinnDeviceAdamStep *steps; /* [rows][num_steps] */
   int32_t num_steps;
-  int32_t
-      num_shares; /* of the iterations of a fused kernel, which blocks make one after the other; 1 for other tasks */
-  int32_t *
-      turns; /* [1 + members] of several shares: blocks that have begun; how many shares of a member are done; zero at first */
+  /* Blocks of a fused kernel make the iterations of a member in shares, one after the other; 1 for other tasks. */
+  int32_t num_shares;
+  int32_t *turns; /* [1 + members] blocks that have begun, shares of a member that are done; zero at first */
   double beta1, beta2, epsilon;
 } RpinnDeviceCall;
 

@@ -593,6 +593,7 @@ RPINN_INLINE void add_to(float *sum, float x) {
 #endif
 }
 
+/* From where the additions went, which is L2. */
 RPINN_INLINE float sum_at(const float *sum) {
 #if defined(__CUDACC__)
   float value;
@@ -732,7 +733,8 @@ template <class S> RPINN_INLINE void store_entries(const FusedBlock<S> &block, i
     for (int j = 0; j < S::GRADIENT_COLUMNS; j++) entries_of(block, thread)[i * S::GRADIENT_COLUMNS + j] = sums[i][j];
 }
 
-/* The weights of a hidden layer. sums: of the thread's entries, row by row; rows: the first ones of them, but for one, have been asked for. */
+/* The weights of a hidden layer. sums: of the thread's entries, row by row; rows: the first ones, all at hand but the last of which have been
+ * asked for. */
 template <class S>
 RPINN_INLINE void settle_weights(const FusedBlock<S> &block, const Settling &how, const RpinnFusedLayer &layer,
                                  const GradientPlace &own, const float *sums, EntryRow<S> (&rows)[S::ROWS_AT_HAND]) {

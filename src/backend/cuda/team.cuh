@@ -14,7 +14,7 @@
 #define RPINN_SHARED       __shared__ /* one for the block */
 #define RPINN_UNROLL       _Pragma("unroll")
 #define RPINN_UNROLL_SHAPE _Pragma("unroll Shape::UNROLL")
-#define RPINN_UNROLL_SIZES _Pragma("unroll UNROLL")
+#define RPINN_UNROLL_SIZES _Pragma("unroll UNROLL") /* by an enumerator of the function */
 #define RPINN_UNROLL_TWO   _Pragma("unroll 2")
 #define RPINN_UNROLL_ONE   _Pragma("unroll 1")
 #define RPINN_UNROLL_THREE _Pragma("unroll 3")
